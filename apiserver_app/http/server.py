@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import functools
 import urllib.parse
+from collections.abc import Callable
 
 from apiserver_app.handlers import request as requests
-from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
-from apiserver_app.http import paths, render, requestinfo, statuses, watches
+from apiserver_app.http import negotiation, paths, render, requestinfo, seats, statuses, watches
 from apiserver_app.http.exchange import Headers, Reply, Request
 from apiserver_app.http.streaming import sessions
 from apiserver_app.machinery import errors
@@ -29,6 +30,7 @@ class Server:
     def __init__(self, cluster: ClusterContext, pipeline: Pipeline) -> None:
         self.cluster = cluster
         self.pipeline = pipeline
+        self._seats = seats.Seats()
         self._paths = paths.PathHandler(cluster)
 
     async def serve(self, request: Request, reply: Reply) -> None:
@@ -44,15 +46,10 @@ class Server:
             if call.info is None:
                 taken.document = self._paths.handle
             outcome = await self.pipeline.handle(taken)
-            if outcome.stream is not None:
-                await sessions.serve(self.cluster, outcome, reply, self._headers(taken))
+            if outcome.stream is not None or outcome.selection is not None:
+                await self._stay(taken, outcome, reply, check)
                 return
             accepted = check()
-            if outcome.selection is not None:
-                selection = outcome.selection
-                common = self._headers(taken)
-                watches.open_watch(taken, selection, accepted, reply, common)
-                return
             status, more, body = render.outcome(self.cluster, call, outcome, accepted)
             if request.method == "HEAD":
                 body = b""
@@ -65,6 +62,28 @@ class Server:
                 taken.audit.panicked(str(error), self.cluster.kernel.now)
             failure = errors.internal(f"{type(error).__name__}: {error}")
             self._refuse(failure, request, taken, headers, reply)
+
+    async def _stay(
+        self,
+        taken: requests.Request,
+        outcome: Outcome,
+        reply: Reply,
+        check: Callable[[], negotiation.Accepted],
+    ) -> None:
+        """An answer that stays open: a watch, which goes on by itself, or a stream."""
+        headers, selection = self._headers(taken), outcome.selection
+        give_back = self._seats.take(taken.user)
+        if selection is None:
+            try:
+                await sessions.serve(self.cluster, outcome, reply, headers)
+            finally:
+                give_back()
+            return
+        try:
+            watches.open_watch(taken, selection, check(), reply, headers, give_back)
+        except errors.ApiError:
+            give_back()
+            raise
 
     def _refuse(
         self,

@@ -36,6 +36,7 @@ class Stream:
         request: Request,
         accepted: Accepted,
         reply: Reply,
+        on_close: Callable[[], None],
         *,
         after: int = 0,
     ) -> None:
@@ -44,6 +45,7 @@ class Stream:
         self._request = request
         self._accepted = accepted
         self._reply = reply
+        self._on_close = on_close
         self._after = after  # a revision already seen, or one in the future
         self._columns_sent = False
         self._unconverted: deque[tuple[str, Object]] = deque()
@@ -168,6 +170,7 @@ class Stream:
     def close(self) -> None:
         """Unsubscribes and drops the timers after the client disconnected."""
         self.open = False
+        self._on_close()
         audit = self._request.audit
         if audit is not None:
             audit.complete(self._cluster.kernel.now, annotations=self._request.annotations)
@@ -200,12 +203,13 @@ def open_watch(
     accepted: Accepted,
     reply: Reply,
     headers: list[tuple[str, str]],
+    on_close: Callable[[], None],
 ) -> None:
     """Sends the headers, then follows until the client disconnects, time is up or the revision is
     compacted."""
     cluster, call, info = request.cluster, request.call, request.info
     options = listoptions.of_watch(call, cluster.version)
-    stream = Stream(request, accepted, reply, after=options.revision)
+    stream = Stream(request, accepted, reply, on_close, after=options.revision)
     strategy = cluster.strategy(info)
     selects = selection.selects(strategy)
     uses_webhook = info.custom is not None and info.custom.webhook is not None

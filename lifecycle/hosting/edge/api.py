@@ -19,7 +19,6 @@ from lifecycle.hosting.port import edgeport
 WORKER_WAIT_SECONDS = 15  # how long a request waits for a worker that is being restarted
 DEFAULT_CLUSTER = "demo"
 CLUSTER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-HEALTH = ("/healthz", "/livez", "/readyz")
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -41,7 +40,7 @@ async def _serve(edge: edgeport.EdgePort, scope: Scope, receive: Receive, send: 
     if cluster in edge.stopped:
         await send({"type": "http.drop"})
         return
-    if edge.info is None and path.rstrip("/") in HEALTH:
+    if edge.info is None and path.rstrip("/") in edgeport.HEALTH:
         await _not_healthy(path, send)
         return
     answer = await _ask(edge, scope, cluster, path, body)
@@ -98,7 +97,8 @@ async def _ask(
         raise _no_answer() from error
     except edgeport.Full as error:
         raise errors.too_many_requests(
-            "Too many requests, please try again later.", retry_after=1
+            "Too many requests are under way on this server, please try again later.",
+            retry_after=1,
         ) from error
 
 

@@ -14,7 +14,11 @@ Headers = Sequence[Sequence[str]]
 Data = bytes | str
 
 JOINED_BYTES = 1 << 20  # of an answer that are returned together
-PENDING_MAX = 4096  # requests and control actions under way at once
+PENDING_MAX = 4096  # requests under way at once
+# beyond that: health checks; administrators, nodes and control actions
+HEALTH_RESERVE, RESERVE = 64, 320
+HEALTH = ("/healthz", "/livez", "/readyz")
+HELPERS = frozenset(("system:masters", "system:nodes"))
 STREAM_BYTES_MAX = 8 << 20  # unread by one client before its stream is ended
 CLIENT_BYTES_MAX = 256 << 10  # sent by one client and not yet used by the worker
 TOOK_BYTES = 64 << 10  # acknowledged at once, while more follows
@@ -221,7 +225,7 @@ class EdgePort:
         outside_addr: str,
     ) -> Answer:
         """Send a client's request. Raises Lost without a worker and Full when too many wait."""
-        number = self._admit()
+        number = self._admit(_seats(path, tls))
         answer = self._answers[number] = Answer(self, number)
         self._put(("req", number, cluster, method, path, query, headers, body, tls, outside_addr))
         return answer
@@ -232,7 +236,7 @@ class EdgePort:
             frames.check((cluster, args))
         except frames.Unsendable as error:
             raise Refused(str(error)) from error
-        number = self._admit()
+        number = self._admit(PENDING_MAX + RESERVE)
         future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._controls[number] = future
         self._put(("ctl", number, cluster, action, args))
@@ -334,10 +338,10 @@ class EdgePort:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _admit(self) -> int:
+    def _admit(self, seats: int) -> int:
         if self._send is None:
             raise Lost
-        if self.pending >= PENDING_MAX:
+        if self.pending >= seats:
             raise Full
         self._number += 1
         return self._number
@@ -389,3 +393,10 @@ class EdgePort:
             future.set_result(result)
         else:
             future.set_exception(Refused(str(result.get("error", "refused"))))
+
+
+def _seats(path: str, tls: Sequence[Any] | None) -> int:
+    """How many may be under way before this request is refused."""
+    if tls is not None and not tls[3] and not HELPERS.isdisjoint(tls[1]):
+        return PENDING_MAX + RESERVE
+    return PENDING_MAX + HEALTH_RESERVE if path.startswith(HEALTH) else PENDING_MAX

@@ -275,6 +275,42 @@ def test_too_many_requests_are_refused(
     run(body)
 
 
+def peer(*groups: str, error: str = "") -> tuple[Any, ...]:
+    return ("somebody", groups, "kubernetes", error, "", [])
+
+
+ADMIN, STUDENT = peer("system:masters"), peer("students")
+UNTRUSTED = peer("system:masters", error="unknown authority")
+
+
+def test_the_last_seats_are_for_administrators_controls_and_health(
+    run: Callable[[Test], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edgeport, "PENDING_MAX", 2)
+    monkeypatch.setattr(edgeport, "HEALTH_RESERVE", 1)
+    monkeypatch.setattr(edgeport, "RESERVE", 4)
+
+    def seated(edge: edgeport.EdgePort, path: str, peer: Any) -> bool:
+        try:
+            edge.request("demo", "GET", path, "", [], b"", peer, "127.0.0.1:1")
+        except edgeport.Full:
+            return False
+        return True
+
+    async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
+        assert [seated(edge, "/x", STUDENT) for _ in range(3)] == [True, True, False]
+        assert not seated(edge, "/x", UNTRUSTED) and not seated(edge, "/x", None)
+        assert [seated(edge, "/readyz", None) for _ in range(2)] == [True, False]
+        assert seated(edge, "/x", ADMIN)
+        asked = asyncio.ensure_future(edge.control("demo", "resume", {}))
+        number = next(one[1] for one in [await driver.next() for _ in range(5)] if one[0] == "ctl")
+        driver.send([("ctlr", number, True, {})])
+        assert await asked == {}
+        assert [seated(edge, "/x", ADMIN) for _ in range(3)] == [True, True, False]
+
+    run(body)
+
+
 def test_switched_connection_carries_messages_both_ways_and_its_end(
     run: Callable[[Test], None],
 ) -> None:
