@@ -141,6 +141,10 @@ async def _makes_nothing(name: str) -> None:
     raise errors.internal(f"nobody can make the namespace {name} here")
 
 
+async def _writes_nothing(quota: Object) -> None:
+    """Without a server there is nobody to write it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """What plugins are made of when the API server starts."""
@@ -150,6 +154,7 @@ class Given:
     # the resource of an apiVersion and kind, if there is one
     resource_of: Callable[[str, str], ResourceInfo | None] = lambda version, kind: None
     make_namespace: Callable[[str], Awaitable[None]] = _makes_nothing
+    write_quota: Callable[[Object], Awaitable[None]] = _writes_nothing  # its status
     # what containers of an image used of "cpu" (millicores) or "memory" (bytes)
     usage: Callable[[str, str], Sequence[int]] = lambda image, resource: ()
 

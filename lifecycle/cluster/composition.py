@@ -44,7 +44,7 @@ from apiserver_app.handlers.server import counters, reloading
 from apiserver_app.handlers.server.life import Life
 from apiserver_app.http import server as http
 from apiserver_app.http import startup
-from apiserver_app.machinery import conditions, errors
+from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
 from apiserver_app.machinery.meta import Object
@@ -261,7 +261,9 @@ class Cluster:
         types = scheme.Types(self.version)
         stored = strategies.strategies(self.resources.all)
         counting = counters.Counters()
-        admitting = configured.admission(given, self.resources, self.features, self._make_namespace)
+        admitting = configured.admission(
+            given, self.resources, self.features, self._make_namespace, self._write_quota
+        )
         return ClusterContext(
             name=state.name,
             version=self.version,
@@ -394,6 +396,12 @@ class Cluster:
 
     async def _make_namespace(self, name: str) -> None:
         await self.clients.loopback().create("namespaces", "", {"metadata": {"name": name}})
+
+    async def _write_quota(self, quota: Object) -> None:
+        await self.clients.loopback().update(
+            "resourcequotas", meta.namespace_of(quota), meta.name_of(quota), quota,
+            subresource="status",
+        )  # fmt: skip
 
     def _definition_controllers(self) -> Component:
         """They are part of the API server and act as itself; there is nothing for them to do

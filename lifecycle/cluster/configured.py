@@ -17,7 +17,7 @@ from apiserver_app.egress.outbound import Outbound
 from apiserver_app.flags import Flags
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds.kinds import Resources
-from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.probe import Probe
 
 
@@ -41,6 +41,7 @@ def admission(
     resources: Resources,
     features: frozenset[str],
     make_namespace: Callable[[str], Awaitable[None]],
+    write_quota: Callable[[Object], Awaitable[None]],
 ) -> tuple[Plugin, ...]:
     """The admission plugins that the version and the flags ask for."""
     version = resources.version
@@ -57,6 +58,7 @@ def admission(
             config=config.read(given.admission_control_config_file),
             resource_of=resource_of,
             make_namespace=make_namespace,
+            write_quota=write_quota,
         ),
         names,
     )

@@ -124,6 +124,12 @@ class Stage(labs.Lab):
     def _reap_pods(self, namespace: str) -> None:
         self.finish_deletes(namespace)
 
+    def _evict(self, prefix: str) -> None:
+        """The first pod of the default namespace whose name begins so."""
+        name = next(name for name in self.names("pods") if name.startswith(prefix))
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        self.call(self.admin.create("pods", "default", body, name=name, subresource="eviction"), 0)
+
     def _beat(self, what: dict[str, Any]) -> None:
         self.beat(what["node"], what.get("ready", True))
 
@@ -134,7 +140,7 @@ class Stage(labs.Lab):
     STEPS: dict[str, Callable[..., None]] = {
         "create": _create, "delete": _delete, "patch": _patch, "run": labs.Lab.run,
         "node": labs.Lab.add_node, "start pods": _start_pods, "finish pods": _finish_pods,
-        "reap pods": _reap_pods, "beat": _beat, "forget": _forget,
+        "evict": _evict, "reap pods": _reap_pods, "beat": _beat, "forget": _forget,
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from apiserver_app.registry import generic
 BUDGETS = "poddisruptionbudgets.policy"
 DISRUPTED_PODS_MAX = 2000
 RETRY_SECONDS = 10
+CONFLICTS_MAX = 20
 
 
 class Evict(Operation):
@@ -51,7 +52,7 @@ class Evict(Operation):
             raise generic.not_found(info, request.name)
         deletes.check_preconditions(info, pod, request.options)
         if not _needs_no_budget(pod):
-            _take_from_budget(cluster, pod, request.dry_run)
+            await _take_from_budget(cluster, pod, request.dry_run)
         if not request.dry_run:
             marked = _with_condition(pod, meta.rfc3339(cluster.kernel.now))
             pod = cluster.storage.update(info, marked, pod, subresource="eviction")
@@ -66,11 +67,14 @@ def _needs_no_budget(pod: Object) -> bool:
     return phase in ("Pending", "Succeeded", "Failed") or meta.is_deleting(pod)
 
 
-def _take_from_budget(cluster: ClusterContext, pod: Object, dry_run: bool) -> None:
-    """One disruption less is allowed by the pod's budget from now on; 429 when none is."""
+async def _take_from_budget(cluster: ClusterContext, pod: Object, dry_run: bool) -> None:
+    """One disruption less is allowed by the pod's budget from now on; 429 when none is. The server
+    reads and writes the budget by requests to itself."""
+    client, namespace = cluster.egress.loopback(), meta.namespace_of(pod)
+    listed = (await client.list(BUDGETS, namespace)).get("items") or ()
     found = [
         budget
-        for budget in cluster.cache.list(BUDGETS, meta.namespace_of(pod))
+        for budget in listed
         if labels.from_label_selector(budget["spec"].get("selector")).matches(meta.labels_of(pod))
     ]
     if not found:
@@ -84,16 +88,35 @@ def _take_from_budget(cluster: ClusterContext, pod: Object, dry_run: bool) -> No
     budget = found[0]
     if not conditions.is_true(pod.get("status"), "Ready") and _lets_unready_go(budget):
         return
-    _check_allowed(budget)
-    if dry_run:
-        return
-    status = dict(budget["status"])
-    status["disruptionsAllowed"] -= 1
+    name = meta.name_of(budget)
+    for left in reversed(range(CONFLICTS_MAX)):
+        _check_allowed(budget)
+        if dry_run:
+            return
+        changed = {**budget, "status": _with_one_less(budget["status"], pod, cluster.kernel.now)}
+        try:
+            await client.update(BUDGETS, namespace, name, changed, subresource="status")
+            await cluster.kernel.pause()  # the budget's controller sees it before the pod goes
+            return
+        except errors.ApiError as error:
+            if error.reason != "Conflict" or not left:
+                raise
+        budget = await client.get(BUDGETS, namespace, name)
+
+
+def _with_one_less(old: Object, pod: Object, now: int) -> Object:
+    status = {**old, "disruptionsAllowed": old["disruptionsAllowed"] - 1}
     disrupted = dict(status.get("disruptedPods") or {})
-    disrupted[meta.name_of(pod)] = meta.rfc3339(cluster.kernel.now)
+    disrupted[meta.name_of(pod)] = meta.rfc3339(now)
     status["disruptedPods"] = disrupted
-    info = cluster.resources.by_key[BUDGETS]
-    cluster.storage.update(info, {**budget, "status": status}, budget, subresource="status")
+    known = conditions.find(status, "DisruptionAllowed")
+    if not status["disruptionsAllowed"] and known is not None and known["status"] == "True":
+        none_left = {
+            **known, "status": "False", "reason": "InsufficientPods",
+            "lastTransitionTime": meta.rfc3339(now),
+        }  # fmt: skip
+        status = conditions.put(status, none_left)
+    return status
 
 
 def _check_allowed(budget: Object) -> None:

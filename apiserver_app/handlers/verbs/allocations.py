@@ -1,5 +1,6 @@
 """Service addresses and node ports are taken before a service is stored, and given back after it
-is gone: in the ranges, and from 1.33 on by an IPAddress object for each address.
+is gone: in the ranges, and from 1.33 on by an IPAddress object for each address. The Endpoints of
+a service go with it.
 
 IPAddresses are created and deleted by requests of the API server to itself, as upstream's. What
 was lost on the way (a key put by etcdctl, a data directory of before) is mended by `repair`, when
@@ -43,6 +44,17 @@ async def give_back(
     cluster.addresses.ranges.change([] if now is None else [now], [old])
     for address in _more(old, now):
         await _delete(cluster, address)
+
+
+def drop_endpoints(cluster: ClusterContext, info: ResourceInfo, service: Object) -> None:
+    """After a service was deleted: so that another of its name does not begin with them."""
+    if info.key != SERVICES:
+        return
+    endpoints = cluster.resources.by_key["endpoints"]
+    namespace, name = meta.namespace_of(service), meta.name_of(service)
+    known = cluster.storage.find(endpoints, namespace, name)
+    if known is not None:
+        cluster.storage.remove(endpoints, known)
 
 
 async def repair(cluster: ClusterContext) -> None:

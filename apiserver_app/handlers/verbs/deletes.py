@@ -155,6 +155,7 @@ async def finish(request: Request, info: ResourceInfo, old: Object, options_: Ob
 async def give_back(request: Request) -> None:
     """What is gone has no use any more for what it had of others."""
     if request.gone is not None:
+        allocations.drop_endpoints(request.cluster, request.info, request.gone)
         await allocations.give_back(request.cluster, request.info, request.gone)
 
 

@@ -38,9 +38,8 @@ class EndpointsController(servicepods.ServiceController):
         namespace, name = meta.split_key(key)
         if service is None:
             self.triggers.forget(key)
-            if self._endpoints.get(key) is not None:
-                with errors.ignoring("NotFound"):
-                    await self.client.delete("endpoints", namespace, name)
+            with errors.ignoring("NotFound"):  # the API server deletes them with the service
+                await self.client.delete("endpoints", namespace, name)
             return Result("is gone")
         if not servicepods.is_managed(service):
             return Result("has no selector: does nothing")

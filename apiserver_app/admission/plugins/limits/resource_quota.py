@@ -1,14 +1,15 @@
 """ResourceQuota: limits the objects and resources of a namespace.
 
-Usage is computed from the objects in the watch cache, so a refusal is exact at that moment. Only
-the resource quota controller writes the quota's status.
+Usage is computed from the objects in the watch cache, so a refusal is exact at that moment. What
+the object will use is written into the quota's status, by a request of the server to itself, before
+the object is stored; the resource quota controller puts right what is not stored then.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from apiserver_app.admission.plugin import (
     CREATE,
@@ -53,14 +54,19 @@ class ResourceQuota(Plugin):
     reads = ("resourcequotas",)
     source = "staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go"
 
-    def __init__(self, limited: Sequence[Object] = ()) -> None:
+    def __init__(
+        self,
+        limited: Sequence[Object] = (),
+        write_quota: Callable[[Object], Awaitable[None]] | None = None,
+    ) -> None:
         self._limited = limited
+        self._write_quota = write_quota
 
     @classmethod
     def make(cls, given: Given) -> Plugin:
-        return cls(given.config.of(cls.name).get("limitedResources") or ())
+        return cls(given.config.of(cls.name).get("limitedResources") or (), given.write_quota)
 
-    def validate(self, attributes: Attributes) -> Verdict:
+    def validate(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:
         namespace, resource = attributes.namespace, attributes.info.key
         if not namespace or attributes.obj is None or resource in ("namespaces", *IGNORED):
             return SKIP
@@ -76,9 +82,28 @@ class ResourceQuota(Plugin):
         self._check_limited(attributes, evaluator, counted)
         if not counted:
             return _UNTOUCHED
-        notes = [self._charge(attributes, evaluator, quota) for quota in counted]
-        notes = [text for text in notes if text]
-        return Verdict("allow", "; ".join(notes) if notes else "uses nothing more")
+        charged = [self._charge(attributes, evaluator, quota) for quota in counted]
+        changed = [(quota, used) for quota, used in zip(counted, charged, strict=True) if used]
+        if not changed:
+            return Verdict("allow", "uses nothing more")
+        notes = "; ".join(_note(quota, used) for quota, used in changed)
+        if attributes.dry_run or self._write_quota is None:
+            return Verdict("allow", notes)
+        return self._written(changed, Verdict("allow", notes), self._write_quota)
+
+    async def _written(
+        self,
+        changed: Sequence[tuple[Object, Amounts]],
+        verdict: Verdict,
+        write: Callable[[Object], Awaitable[None]],
+    ) -> Verdict:
+        for quota, used in changed:
+            status = quota.get("status") or {}
+            known = status.get("used") or {}
+            now = {**known, **{name: str(amount) for name, amount in used.items()}}
+            if status and now != known:
+                await write({**quota, "status": {**status, "used": now}})
+        return verdict
 
     def _check_limited(
         self, attributes: Attributes, evaluator: quotas.Evaluator, counted: Sequence[Object]
@@ -128,14 +153,16 @@ class ResourceQuota(Plugin):
             raise forbidden(attributes, f"failed quota: {meta.name_of(quota)}: {missing}")
         return True
 
-    def _charge(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> str:
-        """Returns a note of the new usage; raises the refusal when it exceeds the quota."""
+    def _charge(
+        self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object
+    ) -> Amounts:
+        """Returns what is used of it then; raises the refusal when it exceeds the quota."""
         hard = _hard(quota)
         requested = self._delta(attributes, evaluator, quota)
         requested = {name: amount for name, amount in requested.items()
                   if name in hard and not amount.is_zero}  # fmt: skip
         if not requested:
-            return ""
+            return {}
         used = self._used(attributes, evaluator, quota, requested)
         over = [name for name in sorted(requested) if used[name] + requested[name] > hard[name]]
         if over:
@@ -144,8 +171,7 @@ class ResourceQuota(Plugin):
                 f"exceeded quota: {meta.name_of(quota)}, requested: {_pretty(requested, over)}, "
                 f"used: {_pretty(used, over)}, limited: {_pretty(hard, over)}",
             )
-        name = min(requested)
-        return f"{meta.name_of(quota)}: {name} {used[name] + requested[name]} of {hard[name]}"
+        return {name: used[name] + amount for name, amount in requested.items()}
 
     def _delta(self, attributes: Attributes, evaluator: quotas.Evaluator, quota: Object) -> Amounts:
         assert attributes.obj is not None
@@ -173,6 +199,11 @@ class ResourceQuota(Plugin):
                 spent = evaluator.usage(obj)
                 add(used, {name: spent[name] for name in requested if name in spent})
         return used
+
+
+def _note(quota: Object, used: Amounts) -> str:
+    name = min(used)
+    return f"{meta.name_of(quota)}: {name} {used[name]} of {_hard(quota)[name]}"
 
 
 def _only(term: Object) -> Object:
