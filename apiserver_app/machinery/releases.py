@@ -159,6 +159,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "PodReadyToStartContainersCondition": Span(29),
     "PortworxMigration": Span(31),
     "RetroactiveDefaultStorageClass": Span(26),
+    "SchedulerAsyncPreemption": Span(33),
     "SchedulerPopFromBackoffQ": Span(33),
     "SidecarHostPorts": Span(34),  # the scheduler counts host ports of sidecars
     "UnresolvableWithoutCapacity": Span(34),  # what a node lacks when empty rules preemption out

@@ -101,13 +101,17 @@ class Recorder:
         *,
         field_path: str = "",
         action: str = "",
+        related: Object | None = None,
     ) -> None:
-        """Record that something happened to obj. `kind` is Normal or Warning. Never waits."""
+        """Record that something happened to obj. `kind` is Normal or Warning; `related` is the
+        object for whose sake it happened, of a modern event. Never waits."""
         if len(self._mailbox) >= QUEUE_MAX:
             return
         about = reference(obj, field_path)
         build = self._modern_body if self._modern else self._body
         body = build(about, kind, reason, message, action)
+        if related is not None:
+            body["related"] = reference(related)
         task = self._kernel.current
         self._mailbox.put(_Pending(body, task.span if task is not None else 0))
 

@@ -1,8 +1,8 @@
 """kube-scheduler: takes one pod at a time, decides on a node, binds it through the API server.
 
 Each attempt is one `work` span of the trace with its phases. The decision is made on the
-scheduler's own cache, in which a pod counts as placed as soon as its binding was sent. Preemption
-is not modelled: a pod never makes others leave.
+scheduler's own cache, in which a pod counts as placed as soon as its binding was sent. A pod that
+no node can take may make others leave.
 
 Models kubernetes pkg/scheduler/scheduler.go and schedule_one.go.
 """
@@ -24,12 +24,13 @@ from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup
-from controllers_app.scheduler import eventhandlers, framework
+from controllers_app.scheduler import eventhandlers, framework, podstatus, preemption
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.defaultselector import SelectorCaches
 from controllers_app.scheduler.framework import ClusterEvent, Plugin
 from controllers_app.scheduler.metrics import Metrics
 from controllers_app.scheduler.nodeinfo import PodInfo
+from controllers_app.scheduler.nominator import Nominator
 from controllers_app.scheduler.plugins import PLUGINS
 from controllers_app.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
@@ -95,8 +96,13 @@ class Scheduler:
         self._scorers = tuple(one for one in self.plugins if one.scores)
         self._by_name = {one.name: one for one in self.plugins}
         self.queue = SchedulingQueue(
-            kernel, probe, self._may_help, pops_backoff=version.has("SchedulerPopFromBackoffQ")
-        )
+            kernel, probe, self._may_help, Nominator(version),
+            pops_backoff=version.has("SchedulerPopFromBackoffQ"),
+        )  # fmt: skip
+        self._evaluator = preemption.Evaluator(
+            kernel, rand, client, group, self._recorder, self._informers, self.cache, self.queue,
+            asynchronous=version.has("SchedulerAsyncPreemption"),
+        )  # fmt: skip
         volumes = Volumes(kernel, client, self._informers, self.cache.nodes)
         self._handlers = eventhandlers.EventHandlers(
             self._informers, self.cache, self.queue, volumes, version
@@ -150,6 +156,9 @@ class Scheduler:
     def _may_help(self, event: ClusterEvent, queued: Queued) -> bool:
         """Whether one of the plugins that turned the pod down thinks so."""
         info: PodInfo | None = None
+        if event.priority_max is not None:
+            if (queued.pod["spec"].get("priority") or 0) > event.priority_max:
+                return False
         for name in queued.blockers:
             plugin = self._by_name[name]
             if event.what in plugin.wakes_on:
@@ -189,15 +198,19 @@ class Scheduler:
             return "ok", "gone, or placed already"
         info = PodInfo(pod, self._version)
         cache = self.cache
-        filtered = framework.run_filters(self._filters, info, cache, self._start)
-        if filtered.total:
+        nominator = self.queue.nominator
+        filtered = framework.run_filters(self._filters, info, cache, nominator, self._start)
+        if filtered.total and not filtered.nominated:
             self._start = (self._start + len(filtered.looked_at)) % filtered.total
         await self._probe.hop("schedule", "filter", key, filtered.detail())
         if not filtered.feasible:
             return await self._fail(key, info, filtered)
         if len(filtered.feasible) == 1:
             chosen = filtered.feasible[0].name
-            detail: Object = {"node": chosen, "why": "the only node that passed the filters"}
+            why = "the only node that passed the filters"
+            if filtered.nominated:
+                why = "the pod was nominated for it"
+            detail: Object = {"node": chosen, "why": why}
         else:
             try:
                 scored = framework.run_scores(self._scorers, info, filtered.feasible, cache)
@@ -207,6 +220,7 @@ class Scheduler:
             chosen, detail = self._select(scored)
         await self._probe.hop("schedule", "select", key, detail)
         self.cache.place(info, chosen)
+        nominator.remove(meta.uid_of(pod))
         if filtered.reservers:
             promised = framework.run_reserve(filtered.reservers, info, chosen)
             if promised:  # which takes its time: other pods have their turn meanwhile
@@ -286,12 +300,20 @@ class Scheduler:
             self.queue.remove(key)
             return "ok", message
         self.queue.retry(key)
+        self.queue.nominator.remove(meta.uid_of(now))
         self._recorder.event(info.pod, "Warning", "FailedScheduling", message, action="Scheduling")
         await self._note(info.pod, "SchedulerError", message)
         return "retry", message
 
     async def _fail(self, key: str, info: PodInfo, filtered: framework.Filtered) -> Ended:
-        message = framework.fit_error(filtered, info)
+        outcome = preemption.Outcome(nominated="")
+        if filtered.total:
+            outcome = self._evaluator.post_filter(info, filtered)
+        if outcome.detail is not None:
+            await self._probe.hop("schedule", "preempt", key, outcome.detail)
+        if outcome.candidate is not None:
+            await self._evaluator.prepare(info, outcome.candidate)
+        message = framework.fit_error(filtered, outcome.message)
         blockers = filtered.blockers()
         detail = {"message": message, "unschedulable": list(blockers)}
         await self._probe.hop("schedule", "fail", key, detail)
@@ -299,25 +321,20 @@ class Scheduler:
             self.queue.failed(key, blockers)
         else:  # no node is there at all
             self.queue.retry(key)
+        now = self._handlers.pod(key)
+        if now is not None and not now["spec"].get("nodeName"):
+            self.queue.nominator.put(now, outcome.nominated)
         self._recorder.event(info.pod, "Warning", "FailedScheduling", message, action="Scheduling")
-        await self._note(info.pod, "Unschedulable", message)
+        await self._note(info.pod, "Unschedulable", message, outcome.nominated)
         return "requeue", message
 
-    async def _note(self, pod: Object, reason: str, message: str) -> None:
-        """The condition PodScheduled=False, unless it says so already."""
-        conditions = (pod.get("status") or {}).get("conditions") or ()
-        old = next((one for one in conditions if one["type"] == "PodScheduled"), None)
-        if old is not None and old["status"] == "False":
-            if old.get("message") == message and old.get("reason") == reason:
-                return
-        now = meta.rfc3339(self._kernel.now)
-        since = old["lastTransitionTime"] if old and old["status"] == "False" else now
-        condition = {
-            "type": "PodScheduled", "status": "False", "reason": reason,
-            "message": message, "lastProbeTime": None, "lastTransitionTime": since,
-        }  # fmt: skip
-        patch = {"metadata": {"uid": meta.uid_of(pod)}, "status": {"conditions": [condition]}}
+    async def _note(
+        self, pod: Object, reason: str, message: str, nominated: str | None = ""
+    ) -> None:
+        """The condition PodScheduled=False and the nominated node, unless the pod has them."""
+        changes = podstatus.condition(
+            pod, self._kernel.now, "PodScheduled", "False", reason, message
+        )
+        changes |= podstatus.nominated(pod, nominated)
         with errors.ignoring("NotFound", "Conflict"):
-            await self._client.patch(
-                "pods", meta.namespace_of(pod), meta.name_of(pod), patch, subresource="status"
-            )
+            await podstatus.patch(self._client, pod, changes)

@@ -14,6 +14,7 @@ from controllers_app.scheduler import framework, nodeinfo
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import ClusterEvent
 from controllers_app.scheduler.nodeinfo import PodInfo
+from controllers_app.scheduler.nominator import nominated_node
 from controllers_app.scheduler.queue import SchedulingQueue
 from controllers_app.scheduler.volumes import Volumes
 
@@ -140,6 +141,8 @@ class EventHandlers:
             self._queue.add(pod, revision)
         else:
             self._queue.update(pod, self._own_change(pod, old, revision))
+            if nominated_node(old) and nominated_node(old) != nominated_node(pod):
+                self._nominated_left(old, revision)
 
     def _own_change(self, pod: Object, old: Object, revision: int) -> ClusterEvent | None:
         """What changed of a pod that waits for a node, if a plugin may have waited for it."""
@@ -154,6 +157,16 @@ class EventHandlers:
         info = self._cache.forget(key)
         if info is not None:
             self._queue.happened(ClusterEvent(framework.POD_DELETED, revision, pod=info))
+        elif nominated_node(pod):
+            self._nominated_left(pod, revision)
+
+    def _nominated_left(self, pod: Object, revision: int) -> None:
+        """A pod counts no more on the node it was nominated for."""
+        info = PodInfo(pod, self._version)
+        event = ClusterEvent(
+            framework.POD_DELETED, revision, pod=info, assigned=False, priority_max=info.priority
+        )
+        self._queue.happened(event)
 
 
 def _finished(pod: Object) -> bool:

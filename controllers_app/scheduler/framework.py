@@ -17,6 +17,7 @@ from apiserver_app.machinery import releases
 from apiserver_app.machinery.meta import Object
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
+from controllers_app.scheduler.nominator import Nominator, nominated_node
 
 SCORE_MAX = 100
 
@@ -53,6 +54,7 @@ class ClusterEvent:
     pod: PodInfo | None = None
     was: PodInfo | None = None
     assigned: bool = True
+    priority_max: int | None = None  # pods of a higher priority do not gain by it
 
     def shrunk(self) -> set[str]:
         """The resources of which the pod asks for less than before."""
@@ -94,6 +96,8 @@ class Plugin:
     filters = False
     scores = False
     reserves = False
+    post_filters = False
+    counts_pods = False  # what it prepared for the filter depends on other pods
     source = ""
     version = releases.DEFAULT
     remedy = ""  # a command, or a part of a manifest, that helps a pod the plugin keeps from {node}
@@ -114,6 +118,11 @@ class Plugin:
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None
+
+    def count_pod(
+        self, state: Any, pod: PodInfo, other: PodInfo, node: NodeInfo, sign: int
+    ) -> None:
+        """PreFilterExtensions: another pod comes to the node in thought, or leaves it (-1)."""
 
     def reserve(self, state: Any, pod: PodInfo, node: str) -> Any:
         """Reserve: promise what the pod needs on the node that was chosen. What is to be done
@@ -157,6 +166,8 @@ def facts(plugin: type[Plugin]) -> Object:
         told["filters"] = True
     if plugin.scores:
         told["weight"] = plugin.weight
+    if plugin.post_filters:
+        told["post_filters"] = True
     if plugin.remedy:
         told["remedy"] = plugin.remedy
     return told
@@ -179,6 +190,70 @@ def feasible_to_find(count: int) -> int:
     return max(count * percent // 100, FEASIBLE_MIN)
 
 
+class Filters:
+    """The filters of one attempt, with what each prepared for the pod, to be asked of nodes.
+
+    Pods of at least the pod's priority that are nominated for a node count there: it must fit with
+    and without them.
+    """
+
+    __slots__ = ("_checks", "_counting", "_nominator", "pod")
+
+    def __init__(
+        self, pod: PodInfo, active: Sequence[tuple[Plugin, Any]], cache: Cache,
+        nominator: Nominator,
+    ) -> None:  # fmt: skip
+        self.pod = pod
+        self._nominator = nominator
+        self._counting = [pair for pair in active if pair[0].counts_pods]
+        self._checks = [
+            (plugin.filter, state, plugin.name)
+            for plugin, state in active
+            if plugin.can_refuse(state, pod, cache)
+        ]
+
+    def refusal(self, node: NodeInfo) -> tuple[str, No] | None:
+        """Why the node cannot take the pod, and which plugin says so."""
+        if self._nominator:
+            refusal = self._refusal_with_nominated(node)
+            if refusal is not None:
+                return refusal
+        pod = self.pod
+        for check, state, name in self._checks:
+            no = check(state, pod, node)
+            if no is not None:
+                return name, no
+        return None
+
+    def _refusal_with_nominated(self, node: NodeInfo) -> tuple[str, No] | None:
+        pod = self.pod
+        guests = [
+            one
+            for one in self._nominator.on(node.name)
+            if one.priority >= pod.priority and one.key != pod.key
+        ]
+        if not guests:
+            return None
+        crowded = node.copy()
+        for one in guests:
+            crowded.add(one)
+            self.count(one, node, 1)
+        refusals = (
+            (name, no)
+            for check, state, name in self._checks
+            if (no := check(state, pod, crowded)) is not None
+        )
+        refusal = next(refusals, None)
+        for one in guests:
+            self.count(one, node, -1)
+        return refusal
+
+    def count(self, other: PodInfo, node: NodeInfo, sign: int) -> None:
+        """Another pod comes to the node in thought, or leaves it (-1)."""
+        for plugin, state in self._counting:
+            plugin.count_pod(state, self.pod, other, node, sign)
+
+
 @dataclass(slots=True)
 class Filtered:
     """The filter phase: who passed, and why the others did not."""
@@ -193,6 +268,8 @@ class Filtered:
     narrowers: list[str] = field(default_factory=list)
     refused: tuple[str, No] | None = None  # (plugin, refusal) before any node was asked
     reservers: Sequence[tuple[Plugin, Any]] = ()  # with what each prepared
+    nominated: str = ""  # the node it was nominated for, which can take it now
+    filters: Filters | None = None
 
     def detail(self) -> dict[str, Any]:
         names = [node.name for node in self.looked_at[:DETAIL_NODES_MAX]]
@@ -205,6 +282,8 @@ class Filtered:
         }
         if self.refused is not None:
             out["refused"] = [self.refused[0], ", ".join(self.refused[1].reasons)]
+        if self.nominated:
+            out["nominated"] = self.nominated
         if len(self.looked_at) != len(names) or self.total != len(names):
             out["count"] = {
                 "total": self.total, "looked_at": len(self.looked_at),
@@ -256,8 +335,11 @@ class Scored:
         return out
 
 
-def run_filters(plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: int = 0) -> Filtered:
-    """Ask the filters node by node, from the `start`th on, until enough nodes have passed."""
+def run_filters(
+    plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, nominator: Nominator, start: int = 0
+) -> Filtered:
+    """Ask the filters node by node, from the `start`th on, until enough nodes have passed. The
+    node for which the pod is nominated is asked first, and is enough."""
     active: list[tuple[Plugin, Any]] = []
     skipped, narrowers, reservers = [], [], []
     only: set[str] | None = None
@@ -277,6 +359,12 @@ def run_filters(plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: in
             narrowers.append(plugin.name)
     out = Filtered([], {}, [plugin.name for plugin, _ in active], skipped, len(cache.nodes))
     out.reservers = reservers
+    out.filters = filters = Filters(pod, active, cache, nominator)
+    nominated = cache.nodes.get(nominated_node(pod.pod))
+    if nominated is not None and filters.refusal(nominated) is None:
+        out.feasible, out.looked_at = [nominated], [nominated]
+        out.nominated = nominated.name
+        return out
     nodes: Sequence[NodeInfo] = cache.order()
     if only is not None:
         nodes = [cache.nodes[name] for name in sorted(only) if name in cache.nodes]
@@ -286,23 +374,16 @@ def run_filters(plugins: Sequence[Plugin], pod: PodInfo, cache: Cache, start: in
             out.absent = (out.total - len(nodes), No((words,), UNRESOLVABLE))
     count = len(nodes)
     enough = feasible_to_find(count)
-    checks = [
-        (plugin.filter, state, plugin.name)
-        for plugin, state in active
-        if plugin.can_refuse(state, pod, cache)
-    ]
     for number in range(count):
         node = nodes[(start + number) % count]
         out.looked_at.append(node)
-        for check, state, name in checks:
-            no = check(state, pod, node)
-            if no is not None:
-                out.failed[node.name] = (name, no)
-                break
-        else:
-            out.feasible.append(node)
-            if len(out.feasible) >= enough:
-                break
+        refusal = filters.refusal(node)
+        if refusal is not None:
+            out.failed[node.name] = refusal
+            continue
+        out.feasible.append(node)
+        if len(out.feasible) >= enough:
+            break
     return out
 
 
@@ -346,8 +427,8 @@ def run_scores(
     return out
 
 
-def fit_error(filtered: Filtered, pod: PodInfo) -> str:
-    """The sentence of a FailedScheduling event."""
+def fit_error(filtered: Filtered, preemption: str = "") -> str:
+    """The sentence of a FailedScheduling event. `preemption`: why nobody else has to leave."""
     if not filtered.total:
         return "no nodes available to schedule pods"
     counts: dict[str, int] = {}
@@ -358,21 +439,7 @@ def fit_error(filtered: Filtered, pod: PodInfo) -> str:
     if filtered.refused is not None:
         reasons = ", ".join(filtered.refused[1].reasons)
     head = f"0/{filtered.total} nodes are available: {reasons}."
-    return f"{head} preemption: {preemption_sentence(filtered, pod)}"
-
-
-def preemption_sentence(filtered: Filtered, pod: PodInfo) -> str:
-    """Why evicting others did not help either. Preemption itself is not modelled."""
-    if pod.spec.get("preemptionPolicy") == "Never":
-        return "not eligible due to preemptionPolicy=Never."
-    hopeless = sum(count for count, no in _refusals(filtered) if no.code == UNRESOLVABLE)
-    rest = sum(count for count, no in _refusals(filtered) if no.code != UNRESOLVABLE)
-    parts = []
-    if hopeless:
-        parts.append(f"{hopeless} Preemption is not helpful for scheduling")
-    if rest:
-        parts.append(f"{rest} No preemption victims found for incoming pod")
-    return f"0/{filtered.total} nodes are available: {', '.join(sorted(parts))}."
+    return f"{head} preemption: {preemption}" if preemption else head
 
 
 def _refusals(filtered: Filtered) -> list[tuple[int, No]]:

@@ -6,6 +6,7 @@ staging/src/k8s.io/component-helpers/resource/helpers.go (PodRequests).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,8 +44,8 @@ class PodInfo:
     """A pod and what it asks for. Built once for each version of the pod that matters."""
 
     __slots__ = (
-        "affinity", "claims", "group", "key", "namespace", "nonzero", "pod", "ports", "requests",
-        "spec",
+        "affinity", "claims", "group", "key", "namespace", "nonzero", "pod", "ports", "priority",
+        "requests", "spec",
     )  # fmt: skip
 
     def __init__(self, pod: Object, version: Release = releases.DEFAULT) -> None:
@@ -52,6 +53,7 @@ class PodInfo:
         self.key = meta.key_of(pod)
         self.namespace = meta.namespace_of(pod)
         self.spec: Mapping[str, Any] = pod["spec"]
+        self.priority: int = self.spec.get("priority") or 0
         given = _given(pod) if version.has("InPlacePodVerticalScaling") else {}
         self.requests = _shared(pod_requests(pod, given))
         self.nonzero = _shared(pod_requests(pod, given, nonzero=True))
@@ -81,6 +83,13 @@ class NodeInfo:
         self.nonzero: Amounts = {CPU: 0, MEMORY: 0}
         self.ports: dict[tuple[str, str, int], int] = {}
         self.set_node(node)
+
+    def copy(self) -> NodeInfo:
+        """One that pods can be added to and removed from in thought."""
+        out = copy.copy(self)
+        out.pods, out.ports = dict(self.pods), dict(self.ports)
+        out.requested, out.nonzero = dict(self.requested), dict(self.nonzero)
+        return out
 
     def set_node(self, node: Object) -> None:
         self.node = node

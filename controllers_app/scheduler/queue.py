@@ -19,6 +19,7 @@ from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from controllers_app.scheduler.framework import ClusterEvent
+from controllers_app.scheduler.nominator import Nominator
 
 BACKOFF_SECONDS = 1
 BACKOFF_SECONDS_MAX = 10
@@ -55,8 +56,11 @@ class SchedulingQueue:
     """
 
     def __init__(
-        self, kernel: Kernel, probe: Probe, hint: Hint, *, pops_backoff: bool = True
-    ) -> None:
+        self, kernel: Kernel, probe: Probe, hint: Hint, nominator: Nominator | None = None, *,
+        pops_backoff: bool = True,
+    ) -> None:  # fmt: skip
+        self.nominator = nominator or Nominator()
+        self.preempting: set[str] = set()  # for them others are being made to leave
         self._kernel = kernel
         self._probe = probe
         self._hint = hint
@@ -93,6 +97,7 @@ class SchedulingQueue:
             queued = None
         if queued is None:
             queued = self._pods[key] = Queued(pod, since=self._kernel.now)
+            self.nominator.put(pod)
             queued.revs.append(revision)
             self._activate(key, queued, revision)
             return
@@ -106,6 +111,8 @@ class SchedulingQueue:
         if queued is None or meta.uid_of(queued.pod) != meta.uid_of(pod):
             self.add(pod, event.revision if event is not None else 0)
             return
+        if self._taken != key:
+            self.nominator.update(queued.pod, pod)
         queued.pod = pod
         if event is None:
             return
@@ -120,6 +127,7 @@ class SchedulingQueue:
         queued = self._pods.pop(key, None)
         if queued is None:
             return
+        self.nominator.remove(meta.uid_of(queued.pod))
         self._waiting.pop(key, None)
         if queued.place == BACKING_OFF:
             self._kernel.drop(queued.timer)
@@ -193,6 +201,16 @@ class SchedulingQueue:
         if self._taken == key:  # not one that was still being bound while others had their turn
             self._taken = ""
 
+    def activate(self, key: str) -> None:
+        """Its turn comes without more waiting."""
+        queued = self._pods.get(key)
+        if queued is None or queued.place not in (WAITING, BACKING_OFF):
+            return
+        if queued.place == BACKING_OFF:
+            self._kernel.drop(queued.timer)
+        self._waiting.pop(key, None)
+        self._activate(key, queued, 0)
+
     # -- what brings pods back ------------------------------------------------------------------
 
     def happened(self, event: ClusterEvent) -> None:
@@ -212,6 +230,8 @@ class SchedulingQueue:
                 self._release(key, queued, 0)
 
     def _release(self, key: str, queued: Queued, revision: int) -> None:
+        if key in self.preempting:
+            return
         self._waiting.pop(key, None)
         wait = min(BACKOFF_SECONDS * 2 ** min(max(0, queued.attempts - 1), 16), BACKOFF_SECONDS_MAX)
         ready_at = queued.since + wait * SECOND

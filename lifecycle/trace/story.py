@@ -68,9 +68,12 @@ def _done(record: dict[str, Any], request: dict[str, Any], everything: bool) -> 
 
 
 def _schedule(record: dict[str, Any], request: dict[str, Any], everything: bool) -> Told:
+    detail = record["detail"]
+    if record["phase"] == "preempt" and detail.get("node"):
+        text = f"{', '.join(detail['victims'])} must leave {detail['node']} for {record['pod']}"
+        return "scheduler", text
     if record["phase"] != "select":
         return None
-    detail = record["detail"]
     return "scheduler", f"{record['pod']} goes to {detail['node']}: {detail['why']}"
 
 

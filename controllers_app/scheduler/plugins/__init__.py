@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from controllers_app.scheduler.framework import Plugin
 from controllers_app.scheduler.plugins.balanced_allocation import NodeResourcesBalancedAllocation
+from controllers_app.scheduler.plugins.default_preemption import DefaultPreemption
 from controllers_app.scheduler.plugins.image_locality import ImageLocality
 from controllers_app.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers_app.scheduler.plugins.node_affinity import NodeAffinity
@@ -32,6 +33,7 @@ PLUGINS: tuple[type[Plugin], ...] = (
     VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
+    DefaultPreemption,
     NodeResourcesBalancedAllocation,
     ImageLocality,
 )

@@ -49,6 +49,7 @@ class InterPodAffinity(Plugin):
     weight = 2
     filters = True
     scores = True
+    counts_pods = True
     wakes_on = (NODE_ADDED, NODE_UPDATED, POD_ADDED, POD_UPDATED, POD_DELETED)
     source = "pkg/scheduler/framework/plugins/interpodaffinity/plugin.go"
 
@@ -101,6 +102,23 @@ class InterPodAffinity(Plugin):
                 if state.existing.get((key, value), 0) > 0:
                     return _EXISTING
         return None
+
+    def count_pod(
+        self, state: _Filtering, pod: PodInfo, other: PodInfo, node: NodeInfo, sign: int
+    ) -> None:
+        terms, theirs = pod.affinity, other.affinity
+        for term in theirs.anti_required if theirs is not None else ():
+            if self._selects(term, pod.namespace, pod.labels):
+                _count(state.existing, term.key, node, sign)
+        if terms is None:
+            return
+        where, have = other.namespace, other.labels
+        if terms.required and all(self._selects(one, where, have) for one in terms.required):
+            for term in terms.required:
+                _count(state.near, term.key, node, sign)
+        for term in terms.anti_required:
+            if self._selects(term, where, have):
+                _count(state.far, term.key, node, sign)
 
     def _existing(self, pod: PodInfo, cache: Cache) -> dict[Domain, int]:
         """Where pods are that want none like this one near them."""
@@ -188,6 +206,18 @@ def _may_change_domains(event: ClusterEvent, pod: PodInfo) -> bool:
     return any(one.key in have and have[one.key] != had.get(one.key) for one in terms.required) or (
         any(one.key in had and had[one.key] != have.get(one.key) for one in terms.anti_required)
     )
+
+
+def _count(into: dict[Domain, int], key: str, node: NodeInfo, sign: int) -> None:
+    """One pod more or less in the domain of the node."""
+    value = node.labels.get(key)
+    if value is None:
+        return
+    count = into.get((key, value), 0) + sign
+    if count:
+        into[key, value] = count
+    else:
+        del into[key, value]
 
 
 def _add(

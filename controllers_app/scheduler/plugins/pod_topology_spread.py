@@ -78,6 +78,7 @@ class PodTopologySpread(Plugin):
     weight = 2
     filters = True
     scores = True
+    counts_pods = True
     wakes_on = (NODE_ADDED, NODE_UPDATED, NODE_DELETED, POD_ADDED, POD_UPDATED, POD_DELETED)
     source = "pkg/scheduler/framework/plugins/podtopologyspread/plugin.go"
 
@@ -102,7 +103,7 @@ class PodTopologySpread(Plugin):
                     domain = have[constraint.key]
                     domains[domain] = domains.get(domain, 0) + found.get(node.name, 0)
         lowest = [
-            0 if len(domains) < constraint.min_domains else min(domains.values())
+            _lowest(constraint, domains)
             for constraint, domains in zip(constraints, counts, strict=True)
         ]
         mine = pod.labels
@@ -119,6 +120,22 @@ class PodTopologySpread(Plugin):
             if count - state.lowest[number] > constraint.skew_max:
                 return _SKEW
         return None
+
+    def count_pod(
+        self, state: _Filtering, pod: PodInfo, other: PodInfo, node: NodeInfo, sign: int
+    ) -> None:
+        have = node.labels
+        if other.namespace != pod.namespace or any(
+            one.key not in have for one in state.constraints
+        ):
+            return
+        for number, constraint in enumerate(state.constraints):
+            if constraint.selector.matches(other.labels) and self._is_included(
+                constraint, pod, node
+            ):
+                domains, domain = state.counts[number], have[constraint.key]
+                domains[domain] = domains.get(domain, 0) + sign
+                state.lowest[number] = _lowest(constraint, domains)
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
         """A pod that counts came or left, or began or ceased to count; a node with the labels came,
@@ -235,6 +252,11 @@ def _counts(cache: Cache, pod: PodInfo, constraint: Constraint) -> Mapping[str, 
     if constraint.selector.empty:
         return {}
     return cache.counts(pod.namespace, constraint.selector)
+
+
+def _lowest(constraint: Constraint, domains: Mapping[str, int]) -> int:
+    """How many matching pods the emptiest domain has; none while domains are missing."""
+    return 0 if len(domains) < constraint.min_domains else min(domains.values())
 
 
 def _counts_otherwise(constraints: list[Constraint], event: ClusterEvent, pod: PodInfo) -> bool:

@@ -6,6 +6,7 @@ Models kubernetes pkg/scheduler/framework/plugins/volumerestrictions/volume_rest
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from apiserver_app.machinery import meta
@@ -23,18 +24,23 @@ _TAKEN = No((_TAKEN_WORDS,))
 _NO_DISK = No(("node(s) had no available disk",))
 _DISKS = frozenset(("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"))
 
-State = tuple[bool, list[Object]]  # whether a claim is taken, volumes that are such disks
+
+@dataclass(slots=True)
+class _State:
+    exclusive: set[str]  # claims that only one pod may use
+    taken: int  # how many of them are used
+    disks: list[Object]
 
 
 class VolumeRestrictions(VolumePlugin):
     name = "VolumeRestrictions"
     filters = True
+    counts_pods = True
     wakes_on = (framework.NODE_ADDED, framework.POD_DELETED, framework.CLAIM_ADDED)
     source = "pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go"
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
-        disks = _disks(pod)
-        taken = False
+        state = _State(set(), 0, _disks(pod))
         for key, said in mounted(pod) if pod.claims else ():
             if "persistentVolumeClaim" not in said:
                 continue
@@ -42,14 +48,19 @@ class VolumeRestrictions(VolumePlugin):
             if claim is None:
                 return No((not_found(key),), UNRESOLVABLE)
             if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
-                taken = taken or _is_used(key, cache)
-        return (taken, disks) if taken or disks else None
+                state.exclusive.add(key)
+                state.taken += _is_used(key, cache)
+        return state if state.taken or state.disks else None
 
-    def filter(self, state: State, pod: PodInfo, node: NodeInfo) -> No | None:
-        taken, disks = state
-        if any(_conflict(disk, other) for disk in disks for other in _others(node)):
+    def filter(self, state: _State, pod: PodInfo, node: NodeInfo) -> No | None:
+        if any(_conflict(disk, other) for disk in state.disks for other in _others(node)):
             return _NO_DISK
-        return _TAKEN if taken else None
+        return _TAKEN if state.taken > 0 else None
+
+    def count_pod(
+        self, state: _State, pod: PodInfo, other: PodInfo, node: NodeInfo, sign: int
+    ) -> None:
+        state.taken += sign * len(state.exclusive & _named_claims(other))
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
         """A pod of the namespace left that used a claim or a disk of this one, or a claim came."""

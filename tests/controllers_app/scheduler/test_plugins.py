@@ -10,10 +10,11 @@ import pytest
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import labels
-from controllers_app.scheduler import framework
+from controllers_app.scheduler import framework, preemption
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import Plugin
 from controllers_app.scheduler.nodeinfo import PodInfo
+from controllers_app.scheduler.nominator import Nominator
 from controllers_app.scheduler.plugins import PLUGINS
 from controllers_app.scheduler.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from controllers_app.scheduler.plugins.image_locality import ImageLocality
@@ -62,11 +63,15 @@ def filtered(
     plugins = [kind() for kind in PLUGINS]
     for plugin in plugins:
         plugin.version = version
-    return framework.run_filters([one for one in plugins if one.filters], info, which, start)
+    filters = [one for one in plugins if one.filters]
+    return framework.run_filters(filters, info, which, Nominator(), start)
 
 
 def said(which: Cache, info: PodInfo, version: Release = releases.DEFAULT) -> str:
-    return framework.fit_error(filtered(which, info, version=version), info)
+    out = filtered(which, info, version=version)
+    if not out.total:
+        return framework.fit_error(out)
+    return framework.fit_error(out, preemption.preempt(info, out, preemption.World(which)).message)
 
 
 def scores(plugin: Plugin, which: Cache, info: PodInfo) -> list[int] | None:
