@@ -64,8 +64,22 @@ def refused(session: Session) -> None:
     assert _create(session, "student").status == 403
 
 
+def preemption(session: Session) -> None:
+    """Two nodes are full; an important pod makes the less important of two others leave."""
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    for name, value in (("low", -100), ("mid", 1000), ("high", 100000)):
+        kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+        body = {**kind, "metadata": {"name": name}, "value": value}
+        assert session.request("POST", classes, body).status == 201
+    _taint(session)
+    _big(session, "v1", "mid", nodeName="node-1")
+    _big(session, "v2", "low", nodeName="node-2")
+    _big(session, "web", "high")
+
+
 STORIES = {
     "full": full, "breakpoint": breakpoint_, "scheduling": scheduling, "refused": refused,
+    "preemption": preemption,
 }  # fmt: skip
 
 
@@ -73,6 +87,15 @@ def _taint(session: Session) -> None:
     patch = {"content-type": "application/merge-patch+json"}
     answer = session.request("PATCH", "/api/v1/nodes/node-3", TAINT, headers=patch)
     assert answer.status == 200
+
+
+def _big(session: Session, name: str, klass: str, **spec: Any) -> None:
+    container = {"name": "c", "image": "nginx", "resources": {"requests": {"cpu": "3"}}}
+    body = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"containers": [container], "priorityClassName": klass, **spec},
+    }  # fmt: skip
+    assert session.request("POST", "/api/v1/namespaces/default/pods", body).status == 201
 
 
 def _create(session: Session, user: str = "kubernetes-admin") -> Any:

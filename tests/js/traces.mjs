@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The traces that recorded.py made: "full", "breakpoint", "scheduling" and "refused". They are in
- * the folder that the environment variable TRACES names.
+ * The traces that recorded.py made: "full", "breakpoint", "scheduling", "refused" and
+ * "preemption". They are in the folder that the environment variable TRACES names.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

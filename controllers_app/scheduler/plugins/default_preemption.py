@@ -36,7 +36,7 @@ class DefaultPreemption(Plugin):
     name = "DefaultPreemption"
     post_filters = True
     source = "pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go"
-    remedy = "kubectl get priorityclasses"
+    remedy = "priorityClassName: …"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@
  * @property {string} [resource]  whose objects its keys name
  * @property {string[]} [reads]   resources in its caches
  * @property {boolean} [drawn_at_rest]
- * @property {{name: string, source: string, weight?: number, remedy?: string}[]} [plugins]
+ * @property {{name: string, source: string, weight?: number, remedy?: string,
+ *   post_filters?: boolean}[]} [plugins]
  *   of the scheduler
  * @property {{name: string, source: string, starts: boolean}[]} [steps]    of a kubelet
  */

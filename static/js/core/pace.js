@@ -76,7 +76,8 @@ function sortOf(record) {
   if (record.kind === 'plugin') return record.verdict === 'change' ? 'change' : 'plugin';
   if (record.kind === 'gate' && record.verdict === 'deny') return 'refusal';
   if (record.kind === 'schedule') {
-    return ['filter', 'score', 'select'].includes(record.phase) ? record.phase : 'schedule';
+    const own = ['filter', 'preempt', 'score', 'select'].includes(record.phase);
+    return own ? record.phase : 'schedule';
   }
   return record.kind;
 }

@@ -9,6 +9,17 @@
 /** @typedef {{raw: any, points: number, sum: number}} Score */
 
 /**
+ * Who would have to leave for a pod that no node could take.
+ * @typedef {Object} Preemption
+ * @property {string} ineligible  why it may preempt nobody now
+ * @property {string} node        whose pods have to leave
+ * @property {string[]} victims
+ * @property {string} by          what decided between the candidates
+ * @property {{node: string, victims: string[], violations: number, highest: number}[]} candidates
+ * @property {[string, string][]} refused  node -> why nobody's leaving would help
+ */
+
+/**
  * @typedef {Object} Cycle
  * @property {Span} span
  * @property {number} number
@@ -25,6 +36,8 @@
  * @property {string[]} ties    nodes that shared the highest total
  * @property {string} phase     the newest phase seen
  * @property {[string, string][]} prepared  what the node needs first: claim -> volume or ''
+ * @property {string} nominated the node that was asked first, and was enough
+ * @property {Preemption|null} preemption
  * @property {string} message   of a failure
  * @property {string[]} unschedulable
  */
@@ -58,6 +71,8 @@ export function cycleAt(span, seq) {
     why: details.select?.why || '',
     phase,
     prepared: preparedBy(details.prebind),
+    nominated: filter.nominated || '',
+    preemption: preemptionOf(details.preempt),
     message: details.fail?.message || '',
     unschedulable: details.fail?.unschedulable || [],
   };
@@ -68,6 +83,20 @@ function preparedBy(prebind) {
   if (!prebind) return [];
   const made = (prebind.provision || []).map((/** @type {string} */ claim) => [claim, '']);
   return [...Object.entries(prebind.reserve || {}), ...made];
+}
+
+/** @param {any} [told] @returns {Preemption|null} */
+function preemptionOf(told) {
+  if (!told) return null;
+  const candidates = Object.entries(told.candidates || {}).map(([node, one]) => ({ node, ...one }));
+  return {
+    ineligible: told.ineligible || '',
+    node: told.node || '',
+    victims: told.victims || [],
+    by: told.by || '',
+    candidates,
+    refused: Object.entries(told.refused || {}),
+  };
 }
 
 /** @param {any} filter @param {string[]} nodes @param {Record<string, [string, string]>} failed */

@@ -147,6 +147,35 @@ export default {
   'cycle.again':
     'It waits until something changes that could help: a node, a taint, a claim, ' +
     'or a pod that goes.',
+  'cycle.waits': 'It is nominated for {node}, and tried again when the room there is free.',
+  'cycle.preempts': 'No node has room, so {n} pod{n||s} must leave {node} for {pod}.',
+  'cycle.nominated': '{node} was kept for this pod, and takes it.',
+  'cycle.whyNominated':
+    'The pod was nominated for it when others had to leave. So it is asked first, and if it can ' +
+    'take the pod, no other node is.',
+  'cycle.preempt': 'Preemption',
+  'cycle.preempt.who': 'Who leaves {node}',
+  'cycle.preempt.victims':
+    '*{victims}* {n|has|have} a lower priority. With {n|it|them} gone the pod fits. ' +
+    'Every other pod there can stay.',
+  'cycle.preempt.by.only': '{node} is the only node where that helps.',
+  'cycle.preempt.by.violations':
+    'Of {n} nodes, {node} has the fewest victims that a disruption budget would keep.',
+  'cycle.preempt.by.highest':
+    'Of {n} nodes, the most important victim on {node} has the lowest priority.',
+  'cycle.preempt.by.sum': 'Of {n} nodes, the victims’ priorities on {node} have the lowest sum.',
+  'cycle.preempt.by.number': 'Of {n} nodes, {node} has the fewest victims.',
+  'cycle.preempt.by.started':
+    'Of {n} nodes that cost the same, the victims on {node} started last.',
+  'cycle.preempt.by.first': 'Of {n} nodes that cost the same, {node} was tried first.',
+  'cycle.preempt.not':
+    'The pod may preempt nobody: its class says so, or pods on its nominated node still end.',
+  'cycle.preempt.nobody': 'The scheduler looked whether pods of lower priority could leave.',
+  'cycle.preempt.refused': '*{node}*: `{reason}`',
+  'cycle.preempt.node': 'node',
+  'cycle.preempt.leave': 'victims',
+  'cycle.preempt.highest': 'highest priority',
+  'cycle.preempt.violations': 'budgets violated',
   'cycle.untaint': 'Then {node} takes part in the scoring.',
   'cycle.tolerate': 'In the pod template. That makes new pods; the old ones would be replaced.',
   'cycle.node': 'node',

@@ -112,11 +112,13 @@ export default {
   'cycle.plugin.VolumeZone': 'are its volumes in the node’s zone?',
   'cycle.plugin.PodTopologySpread': 'are pods like it spread evenly?',
   'cycle.plugin.InterPodAffinity': 'which pods does it want near it, or far?',
+  'cycle.plugin.DefaultPreemption': 'if no node can take it: who would have to leave?',
   'cycle.plugin.NodeResourcesBalancedAllocation': 'are CPU and memory used to the same degree?',
   'cycle.plugin.ImageLocality': 'is the image there already?',
 
   'cycle.way.NodeUnschedulable': 'Then {node} takes new pods again.',
   'cycle.way.VolumeBinding': 'The events of its claims say what they wait for.',
+  'cycle.way.DefaultPreemption': 'With a higher priority, less important pods leave for it.',
   'cycle.way.NodeResourcesFit': 'Smaller requests, or a larger node.',
   'cycle.asked': 'Its plugins, in the order in which they are asked',
   'cycle.weight': 'weight {n}',

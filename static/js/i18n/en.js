@@ -167,6 +167,9 @@ export default {
 
   'sched.filter': 'Filter',
   'sched.filterAsk': 'can the node take it?',
+  'sched.preempt': 'Preemption',
+  'sched.preemptAsk': 'who would have to leave?',
+  'sched.leaves': '{node}: {victims} would leave (priority {priority})',
   'sched.score': 'Score',
   'sched.scoreAsk': '0 to 100, times the weight',
   'sched.prebind': 'PreBind',
@@ -188,6 +191,7 @@ export default {
   'sched.back': 'Nothing to bind: the pod waits for a change that could help',
   'sched.next': 'Next to come: POST …/{pod}/binding as system:kube-scheduler',
   'sched.nextVolumes': 'Next to come: its volumes, as system:kube-scheduler',
+  'sched.nextVictims': 'Next to come: the victims are told why, and deleted',
   'sched.more': '{n} more in the queue',
   'sched.oneNode': 'Only one node is left, so nothing is scored.',
   'sched.failed': 'No node can take it.',

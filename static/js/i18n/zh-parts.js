@@ -97,11 +97,13 @@ export default {
   'cycle.plugin.VolumeZone': '它的卷是否在节点的可用区？',
   'cycle.plugin.PodTopologySpread': '同类 Pod 是否分布均匀？',
   'cycle.plugin.InterPodAffinity': '它要靠近或远离哪些 Pod？',
+  'cycle.plugin.DefaultPreemption': '若没有节点能接收：谁必须离开？',
   'cycle.plugin.NodeResourcesBalancedAllocation': 'CPU 与内存的使用程度是否相当？',
   'cycle.plugin.ImageLocality': '镜像是否已在节点上？',
 
   'cycle.way.NodeUnschedulable': '那么 {node} 会重新接收 Pod。',
   'cycle.way.VolumeBinding': '声明的事件说明它在等什么。',
+  'cycle.way.DefaultPreemption': '优先级更高时，不那么重要的 Pod 会为它离开。',
   'cycle.way.NodeResourcesFit': '更小的请求值，或更大的节点。',
   'cycle.asked': '插件，按询问的顺序',
   'cycle.weight': '权重 {n}',

@@ -471,6 +471,7 @@ function slimText(ctx, model, rate) {
   if (ctx.focus === 'scheduler' && current.work) {
     const { key } = current.work.open;
     const cycle = cycleAt(current.work, ctx.state.seq);
+    if (cycle.preemption?.node) return words.t('sched.nextVictims');
     if (cycle.message) return words.t('sched.back');
     if (cycle.phase === 'prebind') return words.t('sched.nextVolumes');
     return words.t('sched.next', { pod: key.slice(key.lastIndexOf('-') + 1) });

@@ -1,6 +1,7 @@
 // @ts-check
 /** One scheduling cycle in place of the corridor: the filter matrix and the table of scores. */
 import { queueOf } from '../core/cluster.js';
+import { nameOf } from '../core/explain/preemption.js';
 import { outcome } from '../core/schedule.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
@@ -42,6 +43,7 @@ export function board(ctx, cycle) {
     cycle.scores.length ? scoreTable(ctx, cycle, columns) : null,
     cycle.chosen && !cycle.scores.length ? h('p.note', null, words.t('sched.oneNode')) : null,
     cycle.scores.length ? skipped(ctx, 'sched.skippedScore', cycle.scoreSkipped) : null,
+    cycle.preemption?.candidates.length ? preemption(ctx, cycle.preemption) : null,
     cycle.message
       ? [
           h('p.note.is-deny', null, h('b.v', null, words.t('sched.failed'))),
@@ -69,6 +71,25 @@ function preparation(words, cycle) {
         volume
           ? words.t('sched.reserves', { claim, volume })
           : words.t('sched.provisions', { claim, node: cycle.chosen }),
+      ),
+    ),
+  ];
+}
+
+/** Who would have to leave. @param {Context} ctx @param {NonNullable<Cycle['preemption']>} told */
+function preemption({ words }, { node, candidates }) {
+  return [
+    caption(words, 2, 'preempt'),
+    candidates.slice(0, NODES_MAX).map((one) =>
+      h(
+        'p',
+        { key: `preempt-${one.node}` },
+        one.node === node ? [glyph('star', words.t('sched.winner')), ' '] : null,
+        words.t('sched.leaves', {
+          node: one.node,
+          victims: one.victims.map(nameOf).join(', '),
+          priority: one.highest,
+        }),
       ),
     ),
   ];

@@ -134,7 +134,7 @@ function nextCell(ctx) {
   const { request, hop } = current;
   if (!hop) return state.rev ? cell('tape.yours', words.t('tape.next')) : null;
   if (hop.kind === 'schedule' && current.work) {
-    if (hop.phase === 'fail' || hop.phase === 'prebind') return null;
+    if (['fail', 'preempt', 'prebind'].includes(hop.phase)) return null;
     const pod = current.work.open.key;
     return cell('tape.ifBound', [
       h('b', null, 'pods'),

@@ -4,6 +4,7 @@ import { cycleAt, outcome, partsOf, taintIn } from '../schedule.js';
 import { lastPart, objectsOf, podOf } from '../cluster.js';
 import { componentOf, schedulerPlugin } from '../facts.js';
 import { keyOf } from '../records.js';
+import { nameOf, preemptionBlocks } from './preemption.js';
 import { asYaml, code, explanation, h, json, p, sourceText, tab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
@@ -18,7 +19,7 @@ export function explainCycle(model, span, words) {
   const result = outcome(cycle);
   const key = keyOf('pods', cycle.pod);
   const write = model.index.objectAt(key, model.state.seq);
-  const name = cycle.pod.slice(cycle.pod.indexOf('/') + 1);
+  const name = nameOf(cycle.pod);
   return explanation({
     crumb: words.t('crumb.cycle', { number: cycle.number, pod: name }),
     title: titleOf(model, cycle, result, words),
@@ -60,6 +61,11 @@ function pluginBlocks({ plugins = [] }, words) {
  * @param {Words} words
  */
 function titleOf(model, cycle, result, words) {
+  const { preemption } = cycle;
+  if (preemption?.node) {
+    const { node, victims } = preemption;
+    return words.t('cycle.preempts', { pod: nameOf(cycle.pod), node, n: victims.length });
+  }
   if (cycle.message) return words.t('cycle.none');
   const pod = lastPart(cycle.pod);
   if (!cycle.chosen) {
@@ -67,6 +73,7 @@ function titleOf(model, cycle, result, words) {
     if (!cycle.nodes.length) return words.t('cycle.begins', { pod });
     return words.t('cycle.filtered', { n: result.feasible.length, of: cycle.nodes.length, pod });
   }
+  if (cycle.nominated) return words.t('cycle.nominated', { node: cycle.nominated });
   if (!result.second) return words.t('cycle.only', { node: result.winner });
   if (result.margin === 0) {
     return words.t(cycle.ties.length > 2 ? 'cycle.tieMany' : 'cycle.tie', {
@@ -107,10 +114,16 @@ function siblings(
  */
 function whyBlocks(model, cycle, result, words) {
   /** @type {Block[]} */ const blocks = [];
-  if (cycle.message) blocks.push(code(cycle.message), p(words, 'cycle.again'));
+  const goes = cycle.preemption?.node || '';
+  if (cycle.message) {
+    const next = goes ? 'cycle.waits' : 'cycle.again';
+    blocks.push(code(cycle.message), p(words, next, { node: goes }));
+  }
+  blocks.push(...preemptionBlocks(cycle, words));
   if (cycle.chosen) {
     blocks.push(h(words.t('cycle.whyThis', { node: cycle.chosen }), 'star', 'hold'));
-    if (!result.second) blocks.push(p(words, 'cycle.whyOnly', { node: cycle.chosen }));
+    if (cycle.nominated) blocks.push(p(words, 'cycle.whyNominated', { node: cycle.chosen }));
+    else if (!result.second) blocks.push(p(words, 'cycle.whyOnly', { node: cycle.chosen }));
     else if (!result.margin) {
       blocks.push(
         p(words, 'cycle.whyTie', {
@@ -217,6 +230,10 @@ function changeBlocks(model, cycle, words) {
         items.push({ code, small: words.has(small) ? words.t(small, { node }) : '' });
     }
   }
+  const { plugins = [] } = componentOf(model.index, 'scheduler');
+  const preempts = plugins.find((one) => one.post_filters);
+  if (preempts?.remedy && cycle.preemption && !cycle.preemption.node)
+    items.push({ code: preempts.remedy, small: words.t(`cycle.way.${preempts.name}`) });
   return items.length ? [h(words.t('why.change')), { type: 'ways', items }] : [];
 }
 
