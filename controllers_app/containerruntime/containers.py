@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import quantity
 from controllers_app.containerruntime import entrypoint, rootfs
 from controllers_app.containerruntime.cpuusage import CpuUsage
 from controllers_app.containerruntime.environment import Host
@@ -25,6 +26,7 @@ from controllers_app.containerruntime.processes import ContainerProcess, Output
 from controllers_app.containerruntime.sandboxes import PodSandbox
 from controllers_app.cri.images import Image, Line
 from controllers_app.cri.services import ContainerRecord
+from controllers_app.shell.cgroup import CORES, CORES_MIN, Cgroup
 from controllers_app.shell.filesystem import File, Files, Folder
 from controllers_app.shell.machine import BackgroundProcess, Machine
 from controllers_app.shell.sockets import Listener
@@ -39,8 +41,8 @@ class Container(Instance):
     """One instance of a container, from its start until nobody can ask for it any more."""
 
     __slots__ = (
-        "_files", "_pids", "_running", "_serving", "cpu", "exit_code", "jobs", "listeners", "log",
-        "main", "ports", "registry",
+        "_files", "_pids", "_running", "_serving", "cgroup", "cpu", "exit_code", "jobs",
+        "listeners", "log", "main", "ports", "registry",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +52,7 @@ class Container(Instance):
         super().__init__(registry.host, pod, name, image, container_id, since)
         self.registry = registry
         self.log = Log(self.environment.kernel)
+        self.cgroup = Cgroup(cores_of(self.spec), above=self.host.cgroup)
         self.main: ContainerProcess | None = None  # its own process, when that is run here
         self.exit_code: int | None = None
         self.listeners: list[Output] = []  # who is attached
@@ -217,6 +220,8 @@ class Container(Instance):
         for listener in self.listeners:
             listener.close()
         self.listeners.clear()
+        if self._files is not None:
+            self._files.disk.free()
         self._files = self._variables = None
 
 
@@ -284,6 +289,12 @@ class Containers:
 
 
 MachineFactory = Callable[[Container, ContainerProcess, Sink], Machine]
+
+
+def cores_of(spec: Object) -> float:
+    """What its limit leaves it of a CPU: its processes get no more."""
+    limit = ((spec.get("resources") or {}).get("limits") or {}).get("cpu")
+    return CORES if limit is None else max(CORES_MIN, quantity.milli_value(limit) / 1000)
 
 
 def _since(container: Container) -> int:

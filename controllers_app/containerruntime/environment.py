@@ -10,8 +10,9 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.containerruntime import hostdisk
 from controllers_app.containerruntime.sandboxes import PodSandbox
 from controllers_app.cri.services import Volumes
-from controllers_app.shell import tools
-from controllers_app.shell.filesystem import Files, Folder
+from controllers_app.shell import cgroup, tools
+from controllers_app.shell.cgroup import Cgroup
+from controllers_app.shell.filesystem import NODE_BYTES_MAX, NODE_FILES_MAX, Disk, Files, Folder
 from controllers_app.shell.tools import Tool
 
 Lookup = Callable[[str, str, str], Object | None]
@@ -50,6 +51,8 @@ class Host:
         self.name = name
         self.address = address
         self.sandboxes: dict[str, PodSandbox] = {}  # by the pod's uid, while the kubelet runs
+        self.cgroup = Cgroup(cgroup.NODE_CORES, cgroup.NODE_PIDS_MAX, cgroup.NODE_MEMORY_MAX)
+        self.storage = Disk(NODE_BYTES_MAX, NODE_FILES_MAX)
         self._disk: Files | None = None
 
     @property
@@ -65,5 +68,5 @@ class Host:
             root = hostdisk.laid_out(
                 self.name, self.address, commands, environment.kernel.now, environment.dns_address
             )
-            self._disk = Files(root)
+            self._disk = Files(root, Disk(above=self.storage))
         return self._disk

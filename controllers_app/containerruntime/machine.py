@@ -144,7 +144,7 @@ class Machine:
     def rooted(self, folder: Folder) -> Machine:
         """The same, with another root: what chroot gives."""
         made = copy.copy(self)
-        made.files = Files(folder)
+        made.files = Files(folder, self.files.disk)
         made.is_busybox = False
         made._userland = hostdisk.TOOLS
         return made

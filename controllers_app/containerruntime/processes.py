@@ -16,6 +16,7 @@ from apiserver_app.machinery.kernel import Cancelled, Kernel, Signal, Task
 from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT
 from controllers_app.containerruntime.environment import Environment
 from controllers_app.containerruntime.logs import Log
+from controllers_app.shell.cgroup import Cgroup
 from controllers_app.shell.exits import (
     KILLED,
     NUMBERS,
@@ -67,6 +68,7 @@ class Owner(Protocol):
     """What a process asks of its container."""
 
     environment: Environment
+    cgroup: Cgroup
     id: str
     since: int
     log: Log
@@ -106,7 +108,7 @@ class ContainerProcess:
         self.container, self.pid, self.argv, self.tty = container, pid, argv, tty
         main = pid == 1
         began = container.since if main else kernel.now
-        self.runner = Runner(kernel, began, is_watched=self._is_watched)
+        self.runner = Runner(kernel, began, container.cgroup, is_watched=self._is_watched)
         self.output = Output(kernel)
         self.input: Input | None = None
         self.exit_code: int | None = None
@@ -121,8 +123,8 @@ class ContainerProcess:
         if stdin:
             self.input = self.source = Input(self.runner, out if tty else None)
         self.io = Io(self.source, out, err)
-        if not main:
-            self.runner.full = lambda: self.output.size > UNREAD_MAX
+        outputs = container.listeners if main else [self.output]
+        self.runner.full = lambda: any(one.size > UNREAD_MAX for one in outputs)
 
     def _sink(self, stream: str) -> Sink:
         def put(data: bytes) -> None:
@@ -145,7 +147,9 @@ class ContainerProcess:
     def start(self) -> None:
         name = f"container/{self.container.id[-12:]} {self.argv[0]}"
         kernel = self.container.environment.kernel
+        self.container.cgroup.enter()
         self.task = kernel.spawn(name, self._run(), background=False, span=0)
+        self.task.on_done.append(lambda _task: self.runner.exit())
 
     async def _run(self) -> None:
         code = 0
@@ -162,6 +166,8 @@ class ContainerProcess:
             code = 141
         except TimedOut:
             code = KILLED + NUMBERS["TERM"]
+        except RecursionError:
+            code = KILLED + NUMBERS["SEGV"]
         except Cancelled:
             code = KILLED + NUMBERS.get(self._killed, 9)
         finally:

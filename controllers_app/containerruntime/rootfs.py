@@ -12,7 +12,16 @@ from controllers_app.containerruntime.instances import Instance
 from controllers_app.cri import environment
 from controllers_app.cri.services import LIVE
 from controllers_app.shell import tools
-from controllers_app.shell.filesystem import File, Files, Folder, Node, copy, mounted, tree
+from controllers_app.shell.filesystem import (
+    Disk,
+    File,
+    Files,
+    Folder,
+    Node,
+    copy,
+    mounted,
+    tree,
+)
 
 FOLDERS = (
     "/bin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/dev", "/etc", "/home", "/lib", "/opt",
@@ -30,7 +39,7 @@ def laid_out(container: Instance) -> Files:
     if template is None:
         template = container.environment.templates[image.name] = _template(container)
     root = copy(template)
-    files = Files(root)
+    files = Files(root, Disk(above=container.host.storage))
     files.owner, files.groups = container.owner, groups_of(container)
     path = environment.termination_message_path(container.spec)
     for name, text in _written(container).items():

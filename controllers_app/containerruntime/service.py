@@ -220,18 +220,25 @@ class Service:
         container = self._get(uid, record)
         if not command or container.tool(command[0]) is None:
             raise self._not_found(command[0] if command else "")
+        if container.cgroup.is_crowded():
+            raise self._failed(
+                "unable to start container process: error starting setns process: "
+                "fork/exec /proc/self/exe: resource temporarily unavailable"
+            )
         return Exec(container.run(command, stdin=stdin, tty=tty))
 
     def _not_found(self, program: str) -> NodeError:
-        exec_id = self.host.environment.exec_id()
         why = "executable file not found in $PATH"
         if "/" in program:
             why = f"stat {program}: no such file or directory"
+        return self._failed(f'unable to start container process: exec: "{program}": {why}')
+
+    def _failed(self, why: str) -> NodeError:
+        exec_id = self.host.environment.exec_id()
         return NodeError(
             500,
             "error executing command in container: failed to exec in container: failed to start "
-            f'exec "{exec_id}": OCI runtime exec failed: exec failed: unable to start container '
-            f'process: exec: "{program}": {why}: unknown',
+            f'exec "{exec_id}": OCI runtime exec failed: exec failed: {why}: unknown',
         )
 
     def attach(self, uid: str, record: ContainerRecord, *, stdin: bool) -> Process:

@@ -57,7 +57,9 @@ class Attached:
         container.catch_up()
 
     async def read(self) -> tuple[str, bytes] | None:
-        return await self._output.take()
+        taken = await self._output.take()
+        self._cell.catch_up()
+        return taken
 
     def write(self, data: bytes) -> None:
         main = self._cell.main
@@ -77,6 +79,7 @@ class Attached:
         if self._output in self._cell.listeners:
             self._cell.listeners.remove(self._output)
         self._output.close()
+        self._cell.catch_up()
         if self._stdin and self._cell.spec.get("stdinOnce"):
             self.close_stdin()
 

@@ -17,7 +17,7 @@ from apiserver_app.machinery.kernel import Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, Lines, LogOptions, Process
 from controllers_app.cri.images import Image
-from controllers_app.shell.filesystem import Files, Folder
+from controllers_app.shell.filesystem import Disk, Files, Folder
 from controllers_app.shell.machine import Endpoint
 
 LIVE = ("configMap", "secret", "downwardAPI", "projected")  # volumes made from objects
@@ -66,6 +66,11 @@ class Host(Protocol):
 
     @property
     def address(self) -> str: ...
+
+    @property
+    def storage(self) -> Disk:
+        """The room on its disk, of which containers and their volumes take."""
+        ...
 
     @property
     def disk(self) -> Files:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 TOKENS_MAX = 512
+NUMBER_MAX = 40  # letters
 _TOKEN = re.compile(
     r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=?|>>=?|<=|>=|==|!=|&&|\|\||[-+*/%]=|[-+*/%<>!()~^&|?:=,])",
     re.ASCII,
@@ -99,7 +100,8 @@ class Arithmetic:
             value = self._assignment()
             self._expect(")")
         elif token[:1].isdigit():
-            value = int(token, 16) if token[:2] in ("0x", "0X") else int(token)
+            hexadecimal = token[:2] in ("0x", "0X")
+            value = int(token[:NUMBER_MAX], 16) if hexadecimal else int(token[:NUMBER_MAX])
         elif token[:1].isalpha() or token[:1] == "_":
             value = self._variable(token)
         else:

@@ -12,6 +12,7 @@ from controllers_app.shell.exits import (
     Return,
     signal_name,
 )
+from controllers_app.shell.expansion import LETTERS
 from controllers_app.shell.filesystem import Folder
 from controllers_app.shell.interpreter import Call, Run
 
@@ -55,7 +56,7 @@ async def _export(call: Call) -> int:
         shell.exported.add(name)
     if not call.args or call.args == ["-p"]:
         for name, text in sorted(shell.environment().items()):
-            call.out(f"export {name}='{text}'\n")
+            await call.write(f"export {name}='{text}'\n".encode("utf-8", "surrogateescape"))
     return 0
 
 
@@ -71,7 +72,7 @@ async def _set(call: Call) -> int:
     shell, args = call.shell, list(call.args)
     if not args:
         for name, text in sorted(shell.variables.items()):
-            call.out(f"{name}='{text}'\n")
+            await call.write(f"{name}='{text}'\n".encode("utf-8", "surrogateescape"))
     while args:
         word = args.pop(0)
         if word == "--":
@@ -112,21 +113,26 @@ async def _break(call: Call) -> int:
 
 
 async def _eval(call: Call) -> int:
-    return await call.shell.run_text(" ".join(call.args), call.io)
+    return await _nested(call, " ".join(call.args))
+
+
+async def _nested(call: Call, text: str) -> int:
+    """Run a text in the shell itself."""
+    shell = call.shell
+    if shell.depth >= syntax.DEPTH_MAX:
+        raise CommandError("maximum nesting level exceeded")
+    shell.depth += 1
+    try:
+        return await shell.run_text(text, call.io)
+    finally:
+        shell.depth -= 1
 
 
 async def _source(call: Call) -> int:
     if not call.args:
         raise CommandError(".: filename argument required")
-    shell = call.shell
-    if shell.depth >= syntax.DEPTH_MAX:
-        raise CommandError("maximum nesting level exceeded")
     data = call.machine.read(call.path(call.args[0]))
-    shell.depth += 1
-    try:
-        return await shell.run_text(data.decode("utf-8", "surrogateescape"), call.io)
-    finally:
-        shell.depth -= 1
+    return await _nested(call, data.decode("utf-8", "surrogateescape"))
 
 
 async def _exec(call: Call) -> int:
@@ -143,10 +149,10 @@ async def _read(call: Call) -> int:
     line = await call.io.stdin.line()
     if not line:
         return 1
-    words = line.decode("utf-8", "surrogateescape").rstrip("\n").split()
-    for name in names[:-1]:
-        call.shell.assign(name, words.pop(0) if words else "")
-    call.shell.assign(names[-1], " ".join(words))
+    await call.work(len(line) // LETTERS)
+    words = line.decode("utf-8", "surrogateescape").strip().split(None, len(names) - 1)
+    for place, name in enumerate(names):
+        call.shell.assign(name, words[place] if place < len(words) else "")
     return 0
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 KILLED = 128  # and the signal's number: what a command that was killed ends with
 NUMBERS = {
-    "HUP": 1, "INT": 2, "QUIT": 3, "KILL": 9, "USR1": 10, "USR2": 12, "PIPE": 13, "ALRM": 14,
-    "TERM": 15, "CONT": 18, "STOP": 19,
+    "HUP": 1, "INT": 2, "QUIT": 3, "KILL": 9, "USR1": 10, "SEGV": 11, "USR2": 12, "PIPE": 13,
+    "ALRM": 14, "TERM": 15, "CONT": 18, "STOP": 19,
 }  # fmt: skip
 _NAMES = {str(number): name for name, number in NUMBERS.items()}
 

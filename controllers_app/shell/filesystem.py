@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-BYTES_MAX, FILES_MAX = 8 << 20, 4096  # of what one container may write
+BYTES_MAX, FILES_MAX = 8 << 20, 4096  # of what one container may write, or one volume may hold
+NODE_BYTES_MAX, NODE_FILES_MAX = 48 << 20, 16_384  # of all that a node's containers write
+PATH_MAX, NAME_MAX = 4096, 255
+DEPTH_MAX = 200  # folders in folders
 LINKS_MAX = 8
 ROOT = (0, 0)  # uid and gid
 
@@ -27,6 +30,40 @@ class Keeper(Protocol):
     def touch(self) -> None:
         """Something in it changed."""
         ...
+
+
+class Disk:
+    """How much room there is, and how much of it is taken. `above`: the disk that it is a part
+    of."""
+
+    def __init__(
+        self, bytes_max: int = BYTES_MAX, files_max: int = FILES_MAX, above: Disk | None = None
+    ) -> None:
+        self.bytes = 0
+        self.files = 0
+        self._bytes_max, self._files_max = bytes_max, files_max
+        self._above = above
+
+    def take(self, size: int, files: int) -> None:
+        """Takes room, or gives it back. Raises FileError when there is not so much."""
+        if (size > 0 or files > 0) and not self._has(size, files):
+            raise FileError("No space left on device")
+        self.count(size, files)
+
+    def free(self) -> None:
+        """What is on it is gone."""
+        self.count(-self.bytes, -self.files)
+
+    def _has(self, size: int, files: int) -> bool:
+        own = self.bytes + size <= self._bytes_max and self.files + files <= self._files_max
+        return own and (self._above is None or self._above._has(size, files))
+
+    def count(self, size: int, files: int) -> None:
+        """Takes room for what is there already."""
+        self.bytes += size
+        self.files += files
+        if self._above is not None:
+            self._above.count(size, files)
 
 
 @dataclass(slots=True)
@@ -51,6 +88,7 @@ class Folder:
     owner: tuple[int, int] = ROOT
     is_mount: bool = False
     keeper: Keeper | None = None  # who keeps what is in it
+    disk: Disk | None = None  # that it is all of
 
 
 Node = File | Link | Folder
@@ -94,8 +132,17 @@ def copy(folder: Folder) -> Folder:
 def mounted(folder: Folder, *, readonly: bool) -> Folder:
     """The same files, at a place of their own."""
     return Folder(
-        folder.entries, folder.mode, folder.mtime, readonly, folder.owner, True, folder.keeper
-    )
+        folder.entries, folder.mode, folder.mtime, readonly, folder.owner, True, folder.keeper,
+        folder.disk,
+    )  # fmt: skip
+
+
+def use_of(node: Node) -> tuple[int, int]:
+    """(bytes, files) that a node and all below it take."""
+    if isinstance(node, Folder):
+        used = [use_of(one) for one in node.entries.values()]
+        return sum(size for size, _ in used), 1 + sum(files for _, files in used)
+    return len(node.data if isinstance(node, File) else node.target), 1
 
 
 def _folder(root: Folder, parts: list[str], now: int) -> Folder:
@@ -111,14 +158,14 @@ def _folder(root: Folder, parts: list[str], now: int) -> Folder:
 class Files:
     """One container's tree, by absolute paths."""
 
-    def __init__(self, root: Folder) -> None:
+    def __init__(self, root: Folder, disk: Disk | None = None) -> None:
         self.root = root
+        self.disk = disk or Disk()
         self.owner = ROOT  # who acts: what is made is theirs
         self.groups: tuple[int, ...] = ()
         self._readonly = False  # whether the place that was found last is
         self._keeper: Keeper | None = None  # of that place
-        self._written = 0
-        self._made = 0
+        self._on = self.disk  # that place is
 
     def find(self, path: str, *, follow: bool = True) -> Node | None:
         """The node there, links followed; None when there is none."""
@@ -165,6 +212,7 @@ class Files:
 
     def mkdir(self, path: str, now: int, *, parents: bool = False) -> None:
         if parents:
+            _bounded(path)
             at = ""
             for one in parts_of(path):
                 at += f"/{one}"
@@ -202,8 +250,8 @@ class Files:
         if not name:
             raise FileError("Device or resource busy")
         del above.entries[name]
-        if isinstance(found, File):
-            self._written -= len(found.data)
+        size, files = use_of(found)
+        self._on.take(-min(size, self._on.bytes), -min(files, self._on.files))
 
     def chmod(self, path: str, mode: int) -> None:
         found = self.find(path)
@@ -239,6 +287,7 @@ class Files:
 
     def _place(self, path: str, *, new: bool = True) -> tuple[Folder, str]:
         """The folder and the name under which the path is kept, when it may be written there."""
+        _bounded(path)
         _, above, name = self._walk(parts_of(path), LINKS_MAX, True)
         if above is None:
             raise FileError("No such file or directory")
@@ -277,11 +326,13 @@ class Files:
         name = ""
         trail: list[str] = []
         self._readonly, self._keeper = self.root.readonly, self.root.keeper
+        self._on = self.root.disk or self.disk
         for number, one in enumerate(parts):
             if not isinstance(at, Folder):
                 return None, None, one
             above, name = at, one
             self._keeper = at.keeper or self._keeper
+            self._on = at.disk or self._on
             self._readonly = at.readonly or (self._readonly and not at.is_mount)
             found = at.entries.get(one)
             last = number == len(parts) - 1
@@ -297,7 +348,10 @@ class Files:
         return at, above, name
 
     def _grow(self, size: int, *, new: bool) -> None:
-        if self._written + size > BYTES_MAX or self._made + new > FILES_MAX:
-            raise FileError("No space left on device")
-        self._written += size
-        self._made += new
+        self._on.take(max(size, -self._on.bytes), int(new))
+
+
+def _bounded(path: str) -> None:
+    parts = path.split("/")
+    if len(path) > PATH_MAX or len(parts) > DEPTH_MAX or max(map(len, parts)) > NAME_MAX:
+        raise FileError("File name too long")

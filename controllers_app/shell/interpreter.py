@@ -14,8 +14,8 @@ from typing import Any
 
 from controllers_app.shell import arithmetic, globbing, jobs, syntax
 from controllers_app.shell.exits import Break, CommandError, Exit, OutputFull, Return
-from controllers_app.shell.expansion import Words
-from controllers_app.shell.filesystem import FileError, Folder, joined
+from controllers_app.shell.expansion import LETTERS, Words
+from controllers_app.shell.filesystem import File, FileError, Folder, joined
 from controllers_app.shell.jobs import Job
 from controllers_app.shell.machine import Machine
 from controllers_app.shell.streams import Io, Kept, Runner, Sink, Taken
@@ -23,6 +23,9 @@ from controllers_app.shell.syntax import Compound, Redirect, ShellSyntaxError, S
 
 _DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/proc/1/fd/1", "/proc/1/fd/2")
 DEPTH_MAX = 16  # of shells in shells and functions in functions
+COPIED = 4000  # bytes that an operation copies
+PIECE = 8 * 1024  # bytes that are written at once
+LETTER = 8  # operations that reading a letter of a program takes
 
 
 @dataclass(slots=True)
@@ -47,6 +50,21 @@ class Call:
 
     def err(self, text: str) -> None:
         self.io.err(f"{self.name}: {text}\n".encode("utf-8", "surrogateescape"))
+
+    async def work(self, operations: int) -> None:
+        """The command has done so much, or is about to."""
+        await self.shell.runner.work(operations)
+
+    async def write(self, data: bytes) -> None:
+        """Much output, in pieces."""
+        for at in range(0, len(data), PIECE):
+            piece = data[at : at + PIECE]
+            self.io.out(piece)
+            await self.work(len(piece) // LETTERS + piece.count(b"\n"))
+
+    def hold(self, size: int) -> None:
+        """Allocates memory until the command ends."""
+        self.shell.hold(size)
 
     def path(self, text: str) -> str:
         return joined(self.shell.cwd, text)
@@ -76,6 +94,9 @@ class Shell(Words):
     tty: bool = False
     all_traps: set[str] = field(default_factory=set)  # of this shell and all below it
     tested: int = 0  # inside of a condition -e does not apply
+    held: int = 0
+    above: Words | None = None
+    _depth: int = 0
 
     @staticmethod
     def started(machine: Machine, runner: Runner, env: Mapping[str, str], cwd: str) -> Shell:
@@ -91,20 +112,28 @@ class Shell(Words):
         return replace(
             self, variables=dict(self.variables), exported=set(self.exported), jobs=[],
             functions=dict(self.functions), args=list(self.args), options=set(self.options),
-            traps={}, depth=self.depth + 1,
+            traps={}, depth=self.depth + 1, held=0, above=self,
         )  # fmt: skip
 
     # -- running --------------------------------------------------------------------------------
 
     async def run_text(self, source: str, io: Io) -> int:
         """Run a program; its exit code. Raises Exit when it says `exit`."""
+        code = 0
         try:
-            program = syntax.parse(source)
+            program = syntax.Program(source)
+            while True:
+                try:
+                    line = program.line()
+                finally:
+                    await self.runner.work(program.taken * LETTER)
+                if line is None:
+                    return code
+                code = await self.run(line, io)
         except ShellSyntaxError as error:
             io.err(self.words(str(error)))
             self.code = 2
             return 2
-        return await self.run(program, io)
 
     async def run_script(self, source: str, io: Io) -> int:
         """Run it as a process of its own: its end is the process's end."""
@@ -199,6 +228,7 @@ class Shell(Words):
         if kind == "case":
             return await self._case(items, io)
         if kind == "function":
+            self.hold(command.size)
             self.functions[command.name] = items[0]
             return 0
         if kind == "group":
@@ -273,8 +303,10 @@ class Shell(Words):
     async def _case(self, items: list[Any], io: Io) -> int:
         text = await self.text(items[0])
         for patterns, body in items[1:]:
-            for pattern in patterns:
-                if globbing.matches(await self.pattern(pattern), text):
+            for word in patterns:
+                pattern = await self.pattern(word)
+                await self.runner.work(1 + (len(text) + len(pattern)) // LETTERS)
+                if globbing.matches(pattern, text):
                     return await self.run(body, io)
         return 0
 
@@ -327,6 +359,7 @@ class Shell(Words):
         run = self.machine.program(name)
         if run is None:
             raise CommandError(self._missing(name), 127)
+        held = self.held
         try:
             return await run(Call(said, args, io, self))
         except CommandError as error:
@@ -335,6 +368,8 @@ class Shell(Words):
         except FileError as error:
             io.err(f"{said}: {error}\n".encode("utf-8", "surrogateescape"))
             return 1
+        finally:
+            self.held = held
 
     def _missing(self, name: str) -> str:
         if "/" in name:
@@ -347,6 +382,7 @@ class Shell(Words):
     async def _call_function(self, body: syntax.Command, args: list[str], io: Io) -> int:
         if self.depth >= DEPTH_MAX:
             raise CommandError("maximum nesting level exceeded")
+        self.hold(size := sum(map(len, args)))
         before, self.args = self.args, args
         self.depth += 1
         try:
@@ -354,6 +390,7 @@ class Shell(Words):
         except Return as error:
             return error.code
         finally:
+            self.held -= size
             self.args = before
             self.depth -= 1
 
@@ -389,6 +426,8 @@ class Shell(Words):
             else:
                 kept = Kept()
                 try:
+                    if one.op == ">>" and isinstance(old := files.find(path), File):
+                        await self.runner.work(len(old.data) // COPIED)
                     files.write(path, b"", self.runner.now, append=one.op == ">>")
                 except FileError as error:
                     raise CommandError(f"can't create {target}: {_lower(error)}", 1) from None

@@ -16,7 +16,6 @@ from controllers_app.shell.exits import (
     KILLED,
     NUMBERS,
     Break,
-    CommandError,
     Exit,
     Interrupted,
     OutputFull,
@@ -25,8 +24,8 @@ from controllers_app.shell.exits import (
 from controllers_app.shell.machine import Machine
 from controllers_app.shell.streams import Io, Pipe, Runner, Taken
 
-JOBS_MAX = 16
-SIGPIPE = KILLED + NUMBERS["PIPE"]
+ENDED_MAX = 64  # jobs whose ends nobody has waited for
+SIGPIPE, SIGSEGV = KILLED + NUMBERS["PIPE"], KILLED + NUMBERS["SEGV"]
 
 
 class Shell(Protocol):
@@ -71,14 +70,14 @@ class Job:
 async def pipe(shell: Shell, items: list[syntax.Command], io: Io) -> int:
     """All commands at once, each in a shell of its own; the exit code is the last one's."""
     kernel = shell.runner.kernel
-    if len(items) > JOBS_MAX:
-        raise CommandError("can't fork: Resource temporarily unavailable")
     children = [shell.child() for _ in items]
-    runners = [shell.runner.child() for _ in items[:-1]] + [shell.runner]
-    pipes = [Pipe(runners[n], runners[n + 1]) for n in range(len(items) - 1)]
+    runners: list[Runner] = []
     tasks: list[Task] = []
     before = shell.runner.full
     try:
+        runners += (shell.runner.child() for _ in items[:-1])
+        runners.append(shell.runner)
+        pipes = [Pipe(runners[n], runners[n + 1]) for n in range(len(items) - 1)]
         for n, command in enumerate(items[:-1]):
             children[n].runner = runners[n]
             stdin = pipes[n - 1] if n else None
@@ -95,8 +94,9 @@ async def pipe(shell: Shell, items: list[syntax.Command], io: Io) -> int:
     finally:
         for task in tasks:
             kernel.cancel(task)
-        for runner in runners[:-1]:
-            shell.runner.children.remove(runner)
+        for runner in runners:
+            if runner is not shell.runner:
+                shell.runner.leave(runner)
         shell.runner.full = before
 
 
@@ -125,15 +125,15 @@ async def _code(child: Shell, command: syntax.Command, io: Io) -> int:
         return SIGPIPE
     except Break:
         return 0
+    except RecursionError:
+        return SIGSEGV
 
 
 def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
     """Run it beside what follows."""
-    if sum(job.code is None for job in shell.jobs) >= JOBS_MAX:
-        raise CommandError("can't fork: Resource temporarily unavailable")
     child = shell.child()
     kernel = shell.runner.kernel
-    child.runner = Runner(kernel, shell.runner.now, is_watched=lambda: False)
+    child.runner = shell.runner.fork(lambda: False)
     job = Job(shell, shell.machine.new_pid(), said(command))
 
     async def run() -> None:
@@ -149,6 +149,10 @@ def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
             job.ended(code)
 
     job.task = kernel.spawn(f"{shell.machine.lane} job", run(), span=0)
+    job.task.on_done.append(lambda _task: child.runner.exit())
+    ended = [one for one in shell.jobs if one.code is not None]
+    for one in ended[:-ENDED_MAX]:
+        shell.jobs.remove(one)
     shell.jobs.append(job)
     shell.last_job = job.pid
     shell.machine.entered(job)

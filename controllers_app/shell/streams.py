@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
+from controllers_app.shell.cgroup import OPERATIONS, Cgroup
 from controllers_app.shell.exits import Interrupted, OutputFull, TimedOut
 
 OUTPUT_MAX = 1 << 20  # of one command whose output is taken
-STEPS_MAX = 200  # commands without a wait; a loop that never waits is held back a second
+COMMAND = 100  # operations that starting a command takes
+TURN = 2000  # operations after which a process lets all others take a step
 FOREGROUND_SECONDS = 60.0  # so much of a process's sleep may draw a fast clock along
 FOREGROUND_SLEEPS = 32
+FOREGROUND_WORK_SECONDS = 40.0  # and so much of its waiting for the CPU
 LAZY_SECONDS = 10.0  # a background process that nobody reads from is looked at this often
 PIPE_BYTES = 64 * 1024  # what a pipe holds before its writer has to wait
 BEHIND_STEPS_MAX = 512  # waits that a process which is behind makes up for; then it is set to now
@@ -46,15 +49,16 @@ class Taken:
 
     def __init__(self, data: bytes = b"") -> None:
         self._data = data
+        self._at = 0  # how much of it is read
 
     async def line(self) -> bytes:
-        end = self._data.find(b"\n") + 1 or len(self._data)
-        out, self._data = self._data[:end], self._data[end:]
-        return out
+        start = self._at
+        self._at = self._data.find(b"\n", start) + 1 or len(self._data)
+        return self._data[start : self._at]
 
     async def all(self, end: bytes = b"") -> bytes:
-        out, self._data = self._data, b""
-        return out
+        start, self._at = self._at, len(self._data)
+        return self._data[start:]
 
     def is_ready(self) -> bool:
         return True
@@ -87,35 +91,71 @@ class Io:
     err: Sink
 
 
+@dataclass(slots=True)
+class Foreground:
+    """How much a process and those that it started have drawn a fast clock along."""
+
+    sleeps: int = 0
+    slept: float = 0.0
+    worked: float = 0.0
+
+
 class Runner:
     """How one process gets on in virtual time, with its shells and commands.
 
     `now` is the process's own time: it may be behind the kernel's when nobody looked, and makes up
-    for it without waiting.
+    for it without waiting. What its commands do is charged to `cgroup`; a process that uses much
+    CPU takes longer, and pauses often enough that nobody else waits for it.
     """
 
-    def __init__(self, kernel: Kernel, now: int, *, is_watched: Callable[[], bool]) -> None:
+    def __init__(
+        self, kernel: Kernel, now: int, cgroup: Cgroup, *, is_watched: Callable[[], bool]
+    ) -> None:
         self.kernel = kernel
         self.now = now
+        self.cgroup = cgroup
         self.interrupts = 0  # asked for and not yet served
         self.signals: list[str] = []  # that came and that a trap waits for
         self.deadline: int | None = None  # when `timeout` ends it
         self.full: Callable[[], bool] = lambda: False  # whether the reader has to catch up first
         self.unread = False  # what it writes into is closed: it will soon find out
         self.children: list[Runner] = []  # of the other commands of a pipeline
+        self.memory = 0  # that it has allocated
         self._is_watched = is_watched
         self._waiting: list[Signal] = []
-        self._steps = 0
+        self._used = 0  # operations that are not charged yet
+        self._turn = 0  # operations since it last let others go on
         self._behind = 0
-        self._sleeps = 0
-        self._slept = 0.0
+        self._foreground = Foreground()
 
     def child(self) -> Runner:
         """For a command that runs beside this one. Who made it takes it away at its end."""
-        made = Runner(self.kernel, self.now, is_watched=self._is_watched)
+        made = self.fork(self._is_watched)
         made.deadline = self.deadline
         self.children.append(made)
         return made
+
+    def leave(self, child: Runner) -> None:
+        """The command that ran beside this one has ended."""
+        self.children.remove(child)
+        child.exit()
+
+    def fork(self, is_watched: Callable[[], bool]) -> Runner:
+        """A new process. Raises CommandError when there are too many."""
+        self.cgroup.fork()
+        made = Runner(self.kernel, self.now, self.cgroup, is_watched=is_watched)
+        made._foreground = self._foreground
+        return made
+
+    def exit(self) -> None:
+        """The process has ended."""
+        self.hold(0)
+        self.cgroup.exit()
+
+    def hold(self, size: int) -> None:
+        """Has so much memory from now on. Raises CommandError when there is not so much."""
+        self.cgroup.allocate(size - self.memory)
+        self.memory = size
 
     def poke(self) -> None:
         """Something a waiting command may wait for has happened."""
@@ -136,13 +176,23 @@ class Runner:
             raise TimedOut
 
     async def step(self) -> None:
-        """Once for each command: nothing goes on for ever without a wait."""
+        """Once for each command."""
+        await self.work(COMMAND)
+
+    async def work(self, operations: int) -> None:
+        """Once for each piece of work: nothing goes on for ever without a wait."""
         self.check()
-        self._steps += 1
+        self._used += operations
+        self._turn += operations
         while self.full():
             await self._wait(None, background=True)
-        if self._steps >= STEPS_MAX:
-            await self.sleep(1.0, held=True)
+        if self._used >= OPERATIONS:
+            seconds, self._used = self._used / OPERATIONS, 0
+            await self._late(self.cgroup.spend(self.now, seconds))
+        if self._turn >= TURN:
+            self._turn = 0
+            await self.kernel.pause()
+            self.check()
 
     async def until(self, ready: Callable[[], bool]) -> None:
         """Wait for something from outside."""
@@ -160,34 +210,63 @@ class Runner:
                     raise TimedOut
             await self._wait(left, background=left is None)
 
-    async def sleep(self, seconds: float, *, held: bool = False) -> None:
+    async def sleep(self, seconds: float) -> None:
         """Wait in the process's own time."""
-        self._steps = 0
-        due = self.now + int(min(seconds, 1e9) * SECOND)
-        if self.deadline is not None and due > self.deadline:
-            due = self.deadline
-        if due <= self.kernel.now and self._behind < BEHIND_STEPS_MAX:
-            self._behind += 1
-            self.now = due
-            self.check()
+        self._used = max(0, self._used - int(min(seconds, 1.0) * OPERATIONS))
+        if self._makes_up(seconds):
             return
-        self._behind = 0
-        self.now = max(self.now, self.kernel.now - int(seconds * SECOND))
-        due = max(due, self.now)
-        background = held or seconds > FOREGROUND_SECONDS - self._slept
-        background = background or self._sleeps >= FOREGROUND_SLEEPS
-        self._sleeps += 1
-        self._slept += seconds
-        while self.kernel.now < due and not (held and self.unread):
-            left = (due - self.kernel.now) / SECOND
-            lazy = background and not self._is_watched()
-            await self._wait(max(left, LAZY_SECONDS) if lazy else left, background=background)
-        self.now = min(due, max(self.now, self.kernel.now)) if held else due
+        drawn = self._foreground
+        background = seconds > FOREGROUND_SECONDS - drawn.slept
+        background = background or drawn.sleeps >= FOREGROUND_SLEEPS
+        drawn.sleeps += 1
+        drawn.slept += seconds
+        due = self._due(seconds)
+        while self.kernel.now < due:
+            await self._until(due, background=background)
+        self.now = due
         self.check()
+
+    async def _late(self, seconds: float) -> None:
+        """Wait for the CPU, unless nobody reads what the process writes."""
+        if self._makes_up(seconds):
+            return
+        drawn = self._foreground
+        background = drawn.worked + seconds > FOREGROUND_WORK_SECONDS
+        drawn.worked += seconds
+        due = self._due(seconds)
+        while self.kernel.now < due and not self.unread:
+            await self._until(due, background=background)
+        self.now = min(due, max(self.now, self.kernel.now))
+        self.check()
+
+    def _makes_up(self, seconds: float) -> bool:
+        """Whether it is so far behind that it need not wait."""
+        due = self._end(seconds)
+        if due > self.kernel.now or self._behind >= BEHIND_STEPS_MAX:
+            self._behind = 0
+            return False
+        self._behind += 1
+        self.now = due
+        self.check()
+        return True
+
+    def _due(self, seconds: float) -> int:
+        self.now = max(self.now, self.kernel.now - int(seconds * SECOND))
+        return max(self._end(seconds), self.now)
+
+    def _end(self, seconds: float) -> int:
+        due = self.now + int(min(seconds, 1e9) * SECOND)
+        return due if self.deadline is None else min(due, self.deadline)
+
+    async def _until(self, due: int, *, background: bool) -> None:
+        left = (due - self.kernel.now) / SECOND
+        lazy = background and not self._is_watched()
+        await self._wait(max(left, LAZY_SECONDS) if lazy else left, background=background)
 
     async def _wait(self, seconds: float | None, *, background: bool) -> None:
         task = self.kernel.current
         assert task is not None
+        self._turn = 0
         was, task.background = task.background, background
         signal = Signal(self.kernel)
         self._waiting.append(signal)

@@ -21,6 +21,9 @@ from controllers_app.shell.lexer import (
     parse_word,
 )
 
+LINE_MAX = 16 * 1024  # of commands that are read before the first of them is run
+LETTER_BYTES = 32  # that a letter of a command takes once it is read
+
 
 @dataclass(slots=True)
 class Simple:
@@ -37,6 +40,7 @@ class Compound:
     items: list[Any] = field(default_factory=list)
     name: str = ""
     redirects: list[Redirect] = field(default_factory=list)
+    size: int = 0  # bytes that a function takes
 
 
 Command = Simple | Compound
@@ -53,13 +57,39 @@ def parse(source: str) -> Compound:
     return program
 
 
+class Program:
+    """A text, of which a line is read when those before have been run. `taken` is how many letters
+    the last one had."""
+
+    def __init__(self, source: str) -> None:
+        if len(source) > SOURCE_MAX:
+            raise ShellSyntaxError("syntax error: out of memory")
+        self._parser = Parser(source)
+        self.taken = 0
+
+    def line(self) -> Compound | None:
+        """The commands of the next line; None at the end. Raises ShellSyntaxError."""
+        parser = self._parser
+        begins = parser.begins = parser.at
+        try:
+            found = parser.list_until((), whole=False)
+            if parser.at == begins and parser.at < len(parser.source):
+                raise parser.unexpected()
+        finally:
+            self.taken = parser.at - begins
+        return found if found.items or self.taken else None
+
+
 class Parser(Letters):
     """One text, read into commands."""
 
+    begins = 0  # where the line begins that is read
+
     # -- commands -------------------------------------------------------------------------------
 
-    def list_until(self, ends: tuple[str, ...]) -> Compound:
-        """Commands up to one of these words, which is left; items are (command, in background)."""
+    def list_until(self, ends: tuple[str, ...], *, whole: bool = True) -> Compound:
+        """Commands up to one of these words, which is left; items are (command, in background).
+        `whole`: beyond the end of the line."""
         self._enter()
         out = Compound("list")
         while True:
@@ -80,6 +110,9 @@ class Parser(Letters):
             rest = self.source[self.at : self.at + 1]
             if rest and rest == ")" and ")" not in ends:
                 raise self.unexpected()
+            if rest == "\n" and not whole:
+                self._blank(newlines=True)
+                break
         self._depth -= 1
         return out
 
@@ -116,6 +149,8 @@ class Parser(Letters):
     def _command(self) -> Command:
         self._enter()
         self._blank()
+        if self.at - self.begins > LINE_MAX:
+            raise ShellSyntaxError("syntax error: out of memory")
         made: Command
         if self._starts("("):
             self.at += 1
@@ -232,7 +267,12 @@ class Parser(Letters):
         if self._take("("):
             self._expect(")")
         self._blank(newlines=True)
-        return Compound("function", [self._command()], name)
+        return self._defined(name)
+
+    def _defined(self, name: str) -> Compound:
+        start = self.at
+        body = self._command()
+        return Compound("function", [body], name, size=(self.at - start) * LETTER_BYTES)
 
     def _simple(self) -> Command:
         out = Simple()
@@ -249,7 +289,7 @@ class Parser(Letters):
                     continue
                 if name and not out.assigns and not out.redirects and self._call_ahead():
                     self._blank(newlines=True)
-                    return Compound("function", [self._command()], name)
+                    return self._defined(name)
                 self.at -= len(name)
             if not out.words and any(self._word_here(one) for one in RESERVED):
                 break

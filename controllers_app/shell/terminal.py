@@ -9,7 +9,7 @@ from collections import deque
 
 from controllers_app.shell import jobs
 from controllers_app.shell.exits import Break, Exit, Interrupted, OutputFull
-from controllers_app.shell.interpreter import Shell
+from controllers_app.shell.interpreter import LETTER, Shell
 from controllers_app.shell.streams import Io, Runner, Sink
 from controllers_app.shell.syntax import ShellSyntaxError, parse
 
@@ -27,6 +27,7 @@ class Input:
         self._escape = ""
         self._ready: deque[bytes] = deque()
         self._size = 0
+        self._at = 0  # how much of the first that is ready is read
         self._history: list[str] = []
         self._place = 0
         self.closed = False
@@ -121,29 +122,32 @@ class Input:
         await self._runner.until(lambda: bool(self._ready) or self.closed)
         if not self._ready:
             return b""
-        data = self._ready.popleft()
-        self._size -= len(data)
-        if self._echo is None:
-            while b"\n" not in data:
-                await self._runner.until(lambda: bool(self._ready) or self.closed)
-                if not self._ready:
-                    return data
-                more = self._ready.popleft()
-                self._size -= len(more)
-                data += more
-            end = data.find(b"\n") + 1
-            if data[end:]:
-                self._ready.appendleft(data[end:])
-                self._size += len(data) - end
-            data = data[:end]
-        return data
+        if self._echo is not None:
+            data = self._ready.popleft()
+            self._size -= len(data)
+            return data
+        parts: list[bytes] = []
+        while True:
+            data = self._ready[0]
+            end = data.find(b"\n", self._at) + 1
+            parts.append(data[self._at : end or None])
+            self._size -= len(parts[-1])
+            self._at = end
+            if not end or end == len(data):
+                self._ready.popleft()
+                self._at = 0
+            if end:
+                return b"".join(parts)
+            await self._runner.until(lambda: bool(self._ready) or self.closed)
+            if not self._ready:
+                return b"".join(parts)
 
     async def all(self, end: bytes = b"") -> bytes:
         if self._echo is None:
             await self._runner.until(lambda: self.closed or self._ended(end))
-            data = b"".join(self._ready)
+            data = b"".join(self._ready)[self._at :]
             self._ready.clear()
-            self._size = 0
+            self._size = self._at = 0
             return data
         parts: list[bytes] = []
         while data := await self.line():
@@ -216,6 +220,7 @@ async def _command(shell: Shell, io: Io) -> str:
             if typed is not None:
                 typed.prompt = ""
         source += line.decode("utf-8", "surrogateescape")
+        await shell.runner.work(len(source) * LETTER)
         if not line or not _goes_on(source):
             return source
         said = "> "

@@ -20,7 +20,7 @@ from controllers_app.cri.services import LIVE, Container
 from controllers_app.kubelet.volumes.mounter import Mounter, NotMountable
 from controllers_app.kubelet.volumes.persistent import Lookup, PersistentVolumes
 from controllers_app.shell import timeformat
-from controllers_app.shell.filesystem import File, Files, Folder, Link, Node
+from controllers_app.shell.filesystem import Disk, File, Files, Folder, Link, Node
 
 SYNC_SECONDS = 60
 MODE = 0o644
@@ -67,6 +67,7 @@ class Contents:
         if folder is None:
             live = any(kind in spec for kind in LIVE)
             folder = Folder({}, 0o777, container.since, readonly=live, owner=(0, group or 0))
+            folder.disk = Disk(above=host.storage)
             if group is not None:
                 folder.mode = 0o2777
             self.folders[uid][name] = folder
@@ -90,7 +91,9 @@ class Contents:
 
     def forget(self, uid: str) -> None:
         """Drops the volumes of a pod that has left its node."""
-        self.folders.pop(uid, None)
+        for folder in self.folders.pop(uid, {}).values():
+            if folder.disk is not None:
+                folder.disk.free()
 
     async def fetch_tokens(self, container: Container) -> None:
         """Fetches the missing and expiring tokens of the container's mounted volumes. An old token

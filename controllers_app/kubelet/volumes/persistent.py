@@ -13,8 +13,9 @@ import msgspec
 
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
-from controllers_app.shell.filesystem import File, Folder, Link, Node
+from controllers_app.shell.filesystem import Disk, File, Folder, Link, Node, use_of
 
+BYTES_MAX, FILES_MAX = 64 << 20, 32_768  # of all volumes
 SMALL_BYTES, BIG_SECONDS = 64 << 10, 5
 _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
 
@@ -31,18 +32,21 @@ class PersistentVolumes:
         self._lookup = lookup
         self._folders: dict[str, Folder] = {}
         self._dirty: dict[str, None] = {}
+        self._disk = Disk(BYTES_MAX, FILES_MAX)
         self._kept: dict[str, tuple[int, int]] = {}  # when it was kept last, and its size
         for name, data in kept.items():
             folder = _unpacked(_decode(data)) if data else None
             if isinstance(folder, Folder):
                 self._folders[name] = folder
                 folder.keeper = _Keeper(self._dirty, name, kernel.now)
+                folder.disk = Disk(above=self._disk)
+                folder.disk.count(*use_of(folder))
 
     def folder(self, name: str, since: int) -> Folder:
         """The volume's content; empty on first use."""
         folder = self._folders.get(name)
         if folder is None:
-            folder = self._folders[name] = Folder(mtime=since)
+            folder = self._folders[name] = Folder(mtime=since, disk=Disk(above=self._disk))
             folder.keeper = _Keeper(self._dirty, name, 0)
         return folder
 
@@ -60,7 +64,9 @@ class PersistentVolumes:
             out[name] = data
         if out:
             for name in [key for key in self._folders if not self._exists(key)]:
-                del self._folders[name]
+                disk = self._folders.pop(name).disk
+                assert disk is not None
+                disk.free()
                 out[name] = None
         return out
 

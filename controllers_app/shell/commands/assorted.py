@@ -5,9 +5,9 @@ Models busybox coreutils and editors (md5_sha1_sum.c, diff.c, expr.c) in what on
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import itertools
+from collections.abc import Iterator
 
 from controllers_app.shell.commands import filters
 from controllers_app.shell.commands.options import options
@@ -15,7 +15,9 @@ from controllers_app.shell.exits import CommandError
 from controllers_app.shell.filesystem import FileError
 from controllers_app.shell.interpreter import Call
 
-DIFF_LINES_MAX = 2000
+CHANGES_MAX = 400  # that are looked for; beyond them all is changed
+CONTEXT = 3  # lines around a change
+DIGESTED = 1 << 17  # bytes that are digested at once
 CORES = 4  # of every node
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -25,16 +27,24 @@ async def digest(call: Call) -> int:
     kind = call.name.removesuffix("sum")
     found, code = await filters.inputs(call, paths)
     if "c" in flags:
-        return _checked(call, kind, found) or code
+        return await _checked(call, kind, found) or code
     for name, data in found:
-        call.out(f"{hashlib.new(kind, data, usedforsecurity=False).hexdigest()}  {name or '-'}\n")
+        call.out(f"{await _digest(call, kind, data)}  {name or '-'}\n")
     return code
 
 
-def _checked(call: Call, kind: str, found: list[tuple[str, bytes]]) -> int:
+async def _digest(call: Call, kind: str, data: bytes) -> str:
+    made = hashlib.new(kind, usedforsecurity=False)
+    for at in range(0, len(data), DIGESTED):
+        made.update(data[at : at + DIGESTED])
+        await call.work(DIGESTED // 200)
+    return made.hexdigest()
+
+
+async def _checked(call: Call, kind: str, found: list[tuple[str, bytes]]) -> int:
     wrong = 0
     for _, data in found:
-        for line in filters.lines(data):
+        for line in await filters.lines(call, data):
             wanted, _, path = line.partition("  ")
             try:
                 have = call.machine.read(call.path(path))
@@ -42,7 +52,7 @@ def _checked(call: Call, kind: str, found: list[tuple[str, bytes]]) -> int:
                 call.err(f"can't open '{path}': {error}")
                 same = False
             else:
-                same = hashlib.new(kind, have, usedforsecurity=False).hexdigest() == wanted
+                same = await _digest(call, kind, have) == wanted
             call.out(f"{path}: {'OK' if same else 'FAILED'}\n")
             wrong += not same
     return int(wrong > 0)
@@ -50,15 +60,16 @@ def _checked(call: Call, kind: str, found: list[tuple[str, bytes]]) -> int:
 
 async def rev(call: Call) -> int:
     found, code = await filters.inputs(call, call.args)
-    for line in (line for _, data in found for line in filters.lines(data)):
-        call.out(f"{line[::-1]}\n")
+    for _, data in found:
+        async for batch in filters.batches(call, data):
+            await filters.put(call, (line[::-1] for line in batch))
     return code
 
 
 async def tac(call: Call) -> int:
     found, code = await filters.inputs(call, call.args)
     for _, data in found:
-        call.out("".join(f"{line}\n" for line in reversed(filters.lines(data))))
+        await filters.put(call, reversed(await filters.lines(call, data)))
     return code
 
 
@@ -67,12 +78,13 @@ async def nl(call: Call) -> int:
     all_ = flags.get("b") == "a"
     found, code = await filters.inputs(call, paths)
     number = 0
-    for line in (line for _, data in found for line in filters.lines(data)):
-        if line or all_:
-            number += 1
-            call.out(f"{number:6d}\t{line}\n")
-        else:
-            call.out("       \n")
+    for _, data in found:
+        async for batch in filters.batches(call, data):
+            rows = []
+            for line in batch:
+                number += bool(line) or all_
+                rows.append(f"{number:6d}\t{line}" if line or all_ else "       ")
+            await filters.put(call, rows)
     return code
 
 
@@ -80,10 +92,13 @@ async def paste(call: Call) -> int:
     flags, paths = options(call, "s", "d")
     between = filters.unescaped(flags.get("d", "\t")) or "\t"
     found, code = await filters.inputs(call, paths)
-    rows = [filters.lines(data) for _, data in found]
-    merged = rows if "s" in flags else list(itertools.zip_longest(*rows, fillvalue=""))
-    for row in merged:
-        call.out(between[:1].join(row) + "\n")
+    rows = [await filters.lines(call, data) for _, data in found]
+    if "s" in flags:
+        for row in rows:
+            await call.write((between[:1].join(row) + "\n").encode("utf-8", "surrogateescape"))
+        return code
+    merged = itertools.zip_longest(*rows, fillvalue="")
+    await filters.put(call, (between[:1].join(row) for row in merged), 1 + len(rows))
     return code
 
 
@@ -107,10 +122,99 @@ async def diff(call: Call) -> int:
     if "q" in flags:
         call.out(f"Files {one} and {other} differ\n")
         return 1
-    old, new = (filters.lines(data)[:DIFF_LINES_MAX] for data in (before, after))
-    for line in difflib.unified_diff(old, new, one, other, lineterm=""):
-        call.out(line + "\n")
+    old, new = [await filters.lines(call, data) for data in (before, after)]
+    call.out(f"--- {one}\n+++ {other}\n")
+    for hunk in _hunks(await _common(call, old, new), len(old), len(new)):
+        await filters.put(call, _shown(hunk, old, new))
     return 1
+
+
+async def _common(call: Call, old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """The places of lines that both have, in order: all in a shortest way from one to the other, if
+    that is not too long. By E. Myers, An O(ND) Difference Algorithm and Its Variations (1986)."""
+    start, end = 0, 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    a, b = old[start : len(old) - end], new[start : len(new) - end]
+    await call.work((start + end) // 4)
+    reach, trail = {1: 0}, []
+    middle: list[tuple[int, int]] = []
+    for changes in range(min(len(a) + len(b), CHANGES_MAX) + 1):
+        trail.append(dict(reach))
+        await call.work(1 + changes)
+        for k in range(-changes, changes + 1, 2):
+            down = k == -changes or (k != changes and reach[k - 1] < reach[k + 1])
+            x = reach[k + 1] if down else reach[k - 1] + 1
+            begins = x
+            while x < len(a) and 0 <= x - k < len(b) and a[x] == b[x - k]:
+                x += 1
+            if x - begins > filters.LINES:
+                await call.work((x - begins) // 4)
+            reach[k] = x
+            if x >= len(a) and x - k >= len(b):
+                middle = _traced(trail, len(a), len(b))
+                break
+        if middle or (reach.get(len(a) - len(b)) or -1) >= len(a):
+            break
+    return [
+        *((at, at) for at in range(start)),
+        *((start + x, start + y) for x, y in middle),
+        *((len(old) - at, len(new) - at) for at in range(end, 0, -1)),
+    ]
+
+
+def _traced(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    """The lines that the way to x, y goes through unchanged."""
+    out: list[tuple[int, int]] = []
+    for changes in range(len(trail) - 1, -1, -1):
+        reach, k = trail[changes], x - y
+        down = k == -changes or (k != changes and reach[k - 1] < reach[k + 1])
+        before = k + 1 if down else k - 1
+        came = reach[before] if changes else 0
+        while x > came + (not down) * bool(changes) and x > 0 and y > 0:
+            x, y = x - 1, y - 1
+            out.append((x, y))
+        x, y = came, came - before
+    return out[::-1]
+
+
+Hunk = list[tuple[str, int, int]]  # a mark and the places in both
+
+
+def _hunks(common: list[tuple[int, int]], old: int, new: int) -> Iterator[Hunk]:
+    """Changes with three lines around them."""
+    hunk: Hunk = []
+    same = x = y = 0
+    for left, right in [*common, (old, new)]:
+        changes = [("-", at, y) for at in range(x, left)]
+        changes += [("+", left, at) for at in range(y, right)]
+        if changes and not hunk:
+            hunk = [(" ", x - at, y - at) for at in range(min(CONTEXT, same), 0, -1)]
+        hunk += changes
+        same = 0 if changes else same
+        x, y = left + 1, right + 1
+        same += 1
+        if hunk:
+            hunk.append((" ", left, right))
+            if same > 2 * CONTEXT or left == old:
+                yield hunk[: len(hunk) - max(same - CONTEXT, 1 if left == old else 0)]
+                hunk = []
+
+
+def _shown(hunk: Hunk, old: list[str], new: list[str]) -> Iterator[str]:
+    before = [x for mark, x, _ in hunk if mark != "+"]
+    after = [y for mark, _, y in hunk if mark != "-"]
+    yield f"@@ -{_range(before, hunk[0][1])} +{_range(after, hunk[0][2])} @@"
+    for mark, x, y in hunk:
+        yield mark + (new[y] if mark == "+" else old[x])
+
+
+def _range(places: list[int], at: int) -> str:
+    if len(places) == 1:
+        return str(places[0] + 1)
+    return f"{places[0] + 1 if places else at},{len(places)}"
 
 
 async def compare(call: Call) -> int:

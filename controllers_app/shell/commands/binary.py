@@ -12,13 +12,14 @@ import zlib
 from controllers_app.shell.commands.options import options
 from controllers_app.shell.exits import CommandError
 from controllers_app.shell.filesystem import BYTES_MAX, FileError, Folder
-from controllers_app.shell.interpreter import Call
+from controllers_app.shell.interpreter import COPIED, PIECE, Call
 
 RATE_BYTES = 400 << 20  # that dd moves in a second
 _UNITS = {
     "": 1, "c": 1, "w": 2, "b": 512, "k": 1024, "K": 1024, "kB": 1000, "M": 1 << 20,
     "MB": 1000000, "G": 1 << 30, "GB": 1000000000,
 }  # fmt: skip
+PACKED = 16 * 1024  # bytes that are packed, or unpacked, at once
 _GZIP = 31  # zlib: its header and trailer around the data
 _ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random")
 _OPERANDS = ("if", "of", "bs", "ibs", "obs", "count", "skip", "seek", "status", "conv", "iflag",
@@ -38,7 +39,8 @@ async def dd(call: Call) -> int:
     count = _number(call, said["count"]) if "count" in said else None
     skip = _number(call, said.get("skip", "0")) * size
     data = await _input(call, said.get("if", ""), skip, size, count)
-    _output(call, said, data, size)
+    await _output(call, said, data, size)
+    await call.work(len(data) // COPIED)
     seconds = len(data) / RATE_BYTES + 0.0001
     await call.runner.sleep(seconds)
     if said.get("status") != "none":
@@ -69,16 +71,19 @@ def _noise(call: Call, size: int) -> bytes:
     return (block * (size // len(block) + 1))[:size] if block else b""
 
 
-def _output(call: Call, said: dict[str, str], data: bytes, size: int) -> None:
+async def _output(call: Call, said: dict[str, str], data: bytes, size: int) -> None:
     path = said.get("of", "")
     if not path:
-        call.io.out(data)
+        await call.write(data)
         return
     full, now = call.path(path), call.runner.now
     if full in ("/dev/null", *_ENDLESS):
         return
     if full in ("/dev/stdout", "/dev/stderr"):
-        (call.io.out if full == "/dev/stdout" else call.io.err)(data)
+        stream = call.io.out if full == "/dev/stdout" else call.io.err
+        for at in range(0, len(data), PIECE):
+            stream(data[at : at + PIECE])
+            await call.work(PIECE // 50)
         return
     at = _number(call, said.get("seek", "0")) * size
     keep = "notrunc" in said.get("conv", "").split(",")
@@ -87,7 +92,9 @@ def _output(call: Call, said: dict[str, str], data: bytes, size: int) -> None:
         before = call.machine.read(full)
     if at > BYTES_MAX:
         raise CommandError(f"{call.name}: error writing '{path}': No space left on device", 1)
+    call.hold(at + len(data))
     made = before[:at].ljust(at, b"\0") + data
+    await call.work(len(made) // COPIED)
     try:
         call.machine.write(full, made + (before[len(made) :] if keep else b""), now)
     except FileError as error:
@@ -146,7 +153,7 @@ async def gzip(call: Call) -> int:
             code = 1
             continue
         data = await call.io.stdin.all() if path == "-" else call.machine.read(call.path(path))
-        made = _unpacked(data) if back else _packed(data, level)
+        made = await (_unpacked(call, data) if back else _packed(call, data, level))
         if made is None:
             call.err("invalid magic" if call.machine.is_busybox
                      else f"{'stdin' if path == '-' else path}: not in gzip format")  # fmt: skip
@@ -155,7 +162,7 @@ async def gzip(call: Call) -> int:
         if len(made) > BYTES_MAX:
             raise CommandError(f"{call.name}: No space left on device", 1)
         if to_output:
-            call.io.out(made)
+            await call.write(made)
             continue
         name = path.removesuffix(".gz") if back else path + ".gz"
         call.machine.write(call.path(name), made, call.runner.now)
@@ -177,16 +184,27 @@ def _is_file(call: Call, path: str, *, back: bool) -> bool:
     return False
 
 
-def _packed(data: bytes, level: int) -> bytes:
+async def _packed(call: Call, data: bytes, level: int) -> bytes:
     coder = zlib.compressobj(level, wbits=_GZIP)
-    return coder.compress(data) + coder.flush()
+    made = []
+    for at in range(0, len(data), PACKED):
+        made.append(coder.compress(data[at : at + PACKED]))
+        await call.work(PACKED // 10)
+    return b"".join([*made, coder.flush()])
 
 
-def _unpacked(data: bytes) -> bytes | None:
-    """What was packed, and a byte more than a disk takes at most; None: it is no such thing."""
+async def _unpacked(call: Call, data: bytes) -> bytes | None:
+    """What was packed, and a little more than a disk takes at most; None: it is no such thing."""
     coder = zlib.decompressobj(_GZIP)
+    made, size = [], 0
     try:
-        made = coder.decompress(data, BYTES_MAX + 1)
+        while not coder.eof and data and size <= BYTES_MAX:
+            part = coder.decompress(data, PACKED)
+            data = coder.unconsumed_tail
+            size += len(part)
+            made.append(part)
+            call.hold(len(part))
+            await call.work(PACKED // 50)
     except zlib.error:
         return None
-    return made if coder.eof or len(made) > BYTES_MAX else None
+    return b"".join(made) if coder.eof or size > BYTES_MAX else None

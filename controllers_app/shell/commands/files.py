@@ -23,9 +23,11 @@ from controllers_app.shell.filesystem import (
     Node,
     joined,
 )
-from controllers_app.shell.interpreter import Call
+from controllers_app.shell.interpreter import COPIED, Call
 
 TAPE_END = bytes(1024)
+TAPE_BLOCK = 512
+ENTRY, TAPED = 5, 60  # operations for a file that is found or copied, or that is put on a tape
 
 
 def mode_text(node: Node) -> str:
@@ -56,6 +58,7 @@ async def ls(call: Call) -> int:
         else:
             plain.append((path, found))
     _listed(call, plain, flags)
+    await call.work(ENTRY * sum(len(folder.entries) for _, folder in folders))
     for place, (path, folder) in enumerate(folders):
         if len(folders) + len(plain) > 1:
             call.out(("\n" if place or plain else "") + f"{path}:\n")
@@ -173,16 +176,17 @@ async def cp(call: Call) -> int:
             call.err(f"'{source}' and '{target}' are the same file")
             code = 1
         else:
-            _copied(call, origin, goal)
+            await _copied(call, origin, goal)
             if call.name == "mv":
                 call.machine.files.remove(origin, recursive=True)
     return code
 
 
-def _copied(call: Call, origin: str, goal: str) -> None:
+async def _copied(call: Call, origin: str, goal: str) -> None:
     files, now = call.machine.files, call.runner.now
     for path, node in list(files.walk(origin)):
         place = goal + path[len(origin) :]
+        await call.work(ENTRY)
         if isinstance(node, Folder):
             files.mkdir(place, now, parents=True)
         elif isinstance(node, Link):
@@ -250,6 +254,7 @@ async def find(call: Call) -> int:
             code = 1
             continue
         for path, node in call.machine.files.walk(base):
+            await call.work(ENTRY)
             name = path.rpartition("/")[2]
             kind = "d" if isinstance(node, Folder) else "l" if isinstance(node, Link) else "f"
             depth = path[len(base.rstrip("/")) :].count("/")
@@ -270,7 +275,10 @@ async def find(call: Call) -> int:
 async def du(call: Call) -> int:
     flags, paths = options(call, "shk")
     for path in paths or ["."]:
-        size = sum(_size(node) for _, node in call.machine.files.walk(call.path(path)))
+        size = 0
+        for _, node in call.machine.files.walk(call.path(path)):
+            await call.work(2)
+            size += _size(node)
         said = f"{size / 1024:.1f}K" if "h" in flags else str(max(4, size // 1024))
         call.out(f"{said}\t{path}\n")
     return 0
@@ -312,9 +320,9 @@ async def tar(call: Call) -> int:
     where = call.path(flags["C"]) if "C" in flags else call.shell.cwd
     file = flags.get("f", "-")
     if "c" in flags:
-        data, code = _packed(call, where, paths)
+        data, code = await _packed(call, where, paths)
         if file == "-":
-            call.io.out(data)
+            await call.write(data)
         else:
             call.machine.files.write(call.path(file), data, call.runner.now)
         return code
@@ -322,10 +330,10 @@ async def tar(call: Call) -> int:
         data = await call.io.stdin.all(TAPE_END)
     else:
         data = call.machine.read(call.path(file))
-    return _unpacked(call, data, where, flags)
+    return await _unpacked(call, data, where, flags)
 
 
-def _packed(call: Call, where: str, paths: list[str]) -> tuple[bytes, int]:
+async def _packed(call: Call, where: str, paths: list[str]) -> tuple[bytes, int]:
     out = io.BytesIO()
     code = 0
     with tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT) as archive:
@@ -337,6 +345,8 @@ def _packed(call: Call, where: str, paths: list[str]) -> tuple[bytes, int]:
                 code = 1 if call.machine.is_busybox else 2
                 continue
             for found, node in call.machine.files.walk(base):
+                call.hold(TAPE_BLOCK + _size(node))
+                await call.work(TAPED + _size(node) // COPIED)
                 name = path.rstrip("/") + found[len(base.rstrip("/")) :]
                 entry = tarfile.TarInfo(name.lstrip("/") or ".")
                 entry.uname = entry.gname = "root"
@@ -352,13 +362,14 @@ def _packed(call: Call, where: str, paths: list[str]) -> tuple[bytes, int]:
     return out.getvalue(), code
 
 
-def _unpacked(call: Call, data: bytes, where: str, flags: dict[str, str]) -> int:
+async def _unpacked(call: Call, data: bytes, where: str, flags: dict[str, str]) -> int:
     files, now = call.machine.files, call.runner.now
     try:
         with tarfile.open(fileobj=io.BytesIO(data[: BYTES_MAX * 2]), mode="r|") as archive:
             for number, entry in enumerate(archive):
                 if number > FILES_MAX:
                     raise FileError("No space left on device")
+                await call.work(TAPED + entry.size // COPIED)
                 if "t" in flags or "v" in flags:
                     call.out(entry.name + "\n")
                 if "t" in flags:

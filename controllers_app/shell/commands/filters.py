@@ -1,19 +1,26 @@
-"""Commands on texts: echo, printf, cat, head, grep, sed, sort and their kin.
+"""Commands on texts: echo, printf, cat, head, wc, seq, tee, yes, base64.
 
 Models busybox coreutils and POSIX.1-2017, Utilities, in the options one commonly types.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import itertools
 import re
+from collections.abc import AsyncIterator, Iterable
 
 from controllers_app.shell.commands.options import options
 from controllers_app.shell.exits import CommandError
-from controllers_app.shell.filesystem import FileError
-from controllers_app.shell.interpreter import Call
+from controllers_app.shell.expansion import LETTERS
+from controllers_app.shell.filesystem import File, FileError
+from controllers_app.shell.interpreter import COPIED, Call
 
-LINES_MAX = 100_000
-PATTERN_MAX = 200
+LINES = 200  # that are written at once
+BATCH = 8 * 1024  # bytes of lines that are taken at once
+LINE_BYTES = 64  # that a line takes besides its letters
+ROW = 57  # bytes that are a line of base64
 YES_BYTES = 4096  # that `yes` writes at once
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\"}
 
@@ -21,11 +28,11 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v"
 async def inputs(call: Call, paths: list[str]) -> tuple[list[tuple[str, bytes]], int]:
     """(name, data) of each file, of the standard input when there are none; and the exit code."""
     if not paths:
-        return [("", await call.io.stdin.all())], 0
+        return [("", await whole(call))], 0
     out, code = [], 0
     for path in paths:
         if path == "-":
-            out.append(("(standard input)", await call.io.stdin.all()))
+            out.append(("(standard input)", await whole(call)))
             continue
         try:
             out.append((path, call.machine.read(call.path(path))))
@@ -36,11 +43,41 @@ async def inputs(call: Call, paths: list[str]) -> tuple[list[tuple[str, bytes]],
     return out, code
 
 
-def lines(data: bytes) -> list[str]:
-    found = data.decode("utf-8", "surrogateescape").split("\n")
-    if found[-1] == "":
-        found.pop()
-    return found[:LINES_MAX]
+async def whole(call: Call) -> bytes:
+    """All of the standard input."""
+    data = await call.io.stdin.all()
+    call.hold(len(data))
+    await call.work(len(data) // LETTERS)
+    return data
+
+
+async def batches(call: Call, data: bytes) -> AsyncIterator[list[str]]:
+    """The lines of a text, some at a time."""
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at + BATCH) + 1 or len(data)
+        await call.work(1 + (end - at) // LETTERS)
+        yield data[at:end].decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
+        at = end
+
+
+async def lines(call: Call, data: bytes) -> list[str]:
+    """All lines of a text at once."""
+    out: list[str] = []
+    async for batch in batches(call, data):
+        call.hold(sum(map(len, batch)) + LINE_BYTES * len(batch))
+        out += batch
+        await call.work(1 + len(batch) // 2)
+    return out
+
+
+async def put(call: Call, rows: Iterable[str], cost: int = 1) -> None:
+    """Write lines, some at a time. `cost`: the operations that each of them took."""
+    waiting = iter(rows)
+    while some := list(itertools.islice(waiting, LINES)):
+        text = "\n".join(some) + "\n"
+        call.out(text)
+        await call.work(len(text) // LETTERS + len(some) * cost)
 
 
 async def echo(call: Call) -> int:
@@ -50,6 +87,7 @@ async def echo(call: Call) -> int:
         end = "" if "n" in word else end
         escapes = escapes or "e" in word
     text = " ".join(args)
+    await call.work(len(text) // (2 if escapes else LETTERS))
     call.out((unescaped(text) if escapes else text) + end)
     return 0
 
@@ -71,15 +109,18 @@ async def printf(call: Call) -> int:
         raise CommandError("printf: usage: printf FORMAT [ARGUMENT...]", 1)
     form, *args = call.args
     pieces = re.split(r"(%%|%[-+ 0#]*\d{0,3}(?:\.\d{0,3})?[a-zA-Z])", unescaped(form))
-    has = any(one.startswith("%") and one != "%%" for one in pieces)
+    has = any(one != "%%" for one in pieces[1::2])
+    await call.work(len(form) // 2)
     while True:
-        for piece in pieces:
-            if piece == "%%":
-                call.out("%")
-            elif piece.startswith("%") and len(piece) > 1:
-                call.out(_formatted(piece, args.pop(0) if args else ""))
-            else:
+        for number, piece in enumerate(pieces):
+            if number % LINES == 0:
+                await call.work(2 * min(len(pieces), LINES))
+            if number % 2 == 0:
                 call.out(piece)
+            elif piece == "%%":
+                call.out("%")
+            else:
+                call.out(_formatted(piece, args.pop(0) if args else ""))
         if not (args and has):
             return 0
 
@@ -108,16 +149,17 @@ async def cat(call: Call) -> int:
     if not paths or paths == ["-"]:
         while typed := await call.io.stdin.line():
             call.io.out(typed)
+            await call.work(2 + len(typed) // LETTERS)
         return 0
     found, code = await inputs(call, paths)
     number = 0
     for _name, data in found:
         if "n" not in flags:
-            call.io.out(data)
+            await call.write(data)
             continue
-        for line in lines(data):
-            number += 1
-            call.out(f"{number:6d}\t{line}\n")
+        async for batch in batches(call, data):
+            await put(call, (f"{at:6d}\t{line}" for at, line in enumerate(batch, number + 1)))
+            number += len(batch)
     return code
 
 
@@ -127,32 +169,60 @@ async def head(call: Call) -> int:
     flags, paths = options(call, "fFqv", "nc", args)
     first = call.name == "head"
     if first and not paths and "c" not in flags and flags.get("n", "10")[:1] != "-":
-        for _ in range(_count(flags.get("n", "10"))):
+        for _ in range(count_of(flags.get("n", "10"))):
             line = await call.io.stdin.line()
             if not line:
                 break
             call.io.out(line)
+            await call.work(2 + len(line) // LETTERS)
         return 0
     found, code = await inputs(call, paths)
     for place, (name, data) in enumerate(found):
         if len(found) > 1:
             call.out(("\n" if place else "") + f"==> {name} <==\n")
         if "c" in flags:
-            count = _count(flags["c"])
-            call.io.out(data[:count] if first else data[max(0, len(data) - count) :])
+            count = count_of(flags["c"])
+            await call.write(data[:count] if first else data[max(0, len(data) - count) :])
             continue
         said = flags.get("n", "10")
-        parts = data.splitlines(keepends=True)
-        count = _count(said.lstrip("+-"))
+        count = count_of(said.lstrip("+-"))
         if said.startswith("+") and not first:
-            call.io.out(b"".join(parts[max(0, count - 1) :]))
+            start, end = await _after(call, data, count - 1), len(data)
         elif first:
-            call.io.out(b"".join(parts[: len(parts) - count] if said[0] == "-" else parts[:count]))
+            start, end = (
+                0,
+                await _before(call, data, count)
+                if said[0] == "-"
+                else await _after(call, data, count),
+            )
         else:
-            call.io.out(b"".join(parts[len(parts) - count if count < len(parts) else 0 :]))
+            start, end = await _before(call, data, count), len(data)
+        await call.write(data[start:end])
     if not first and ("f" in flags or "F" in flags):
         await _followed(call, paths)
     return code
+
+
+async def _after(call: Call, data: bytes, count: int) -> int:
+    """Where so many lines end."""
+    at = 0
+    while count > 0 and at < len(data):
+        at = data.find(b"\n", at) + 1 or len(data)
+        count -= 1
+        if count % LINES == 0:
+            await call.work(LINES // 4)
+    return at
+
+
+async def _before(call: Call, data: bytes, count: int) -> int:
+    """Where so many lines begin that are the last."""
+    at = len(data)
+    while count > 0 and at > 0:
+        at = data.rfind(b"\n", 0, at - 1) + 1
+        count -= 1
+        if count % LINES == 0:
+            await call.work(LINES // 4)
+    return at
 
 
 async def _followed(call: Call, paths: list[str]) -> None:
@@ -165,11 +235,11 @@ async def _followed(call: Call, paths: list[str]) -> None:
         await call.runner.sleep(1.0)
         data = call.machine.read(path)
         if len(data) > size:
-            call.io.out(data[size:])
+            await call.write(data[size:])
         size = len(data)
 
 
-def _count(text: str) -> int:
+def count_of(text: str) -> int:
     if not text.isdigit():
         raise CommandError(f"invalid number '{text[:40]}'", 1)
     return int(text[:9])
@@ -180,7 +250,10 @@ async def wc(call: Call) -> int:
     found, code = await inputs(call, paths)
     total = [0, 0, 0]
     for name, data in found:
-        counts = [data.count(b"\n"), len(data.split()), len(data)]
+        counts = [data.count(b"\n"), 0, len(data)]
+        async for batch in batches(call, data):
+            counts[1] += sum(len(line.split()) for line in batch)
+            await call.work(1 + len(batch))
         total = [a + b for a, b in zip(total, counts, strict=True)]
         _counted(call, flags, counts, name)
     if len(found) > 1:
@@ -196,151 +269,6 @@ def _counted(call: Call, flags: dict[str, str], counts: list[int], name: str) ->
         call.out(" ".join(f"{one:8d}" for one in wanted) + (f" {name}" if name else "") + "\n")
 
 
-async def grep(call: Call) -> int:
-    flags, args = options(call, "ivncqlEFohwrsHx", "eAmBC")
-    if call.name == "egrep":
-        flags["E"] = ""
-    if "e" in flags:
-        args.insert(0, flags["e"])
-    if not args:
-        raise CommandError(f"{call.name}: no pattern", 2)
-    pattern, *paths = args
-    if "r" in flags:
-        from controllers_app.shell.filesystem import File
-
-        paths = [
-            path for one in paths or ["."] for path, node in call.machine.files.walk(call.path(one))
-            if isinstance(node, File)
-        ]  # fmt: skip
-    matcher = _matcher(pattern, flags)
-    if not paths and not set(flags) & set("clABC"):
-        return await _grep_as_it_comes(call, matcher, flags)
-    found, code = await inputs(call, paths)
-    some = False
-    for name, data in found:
-        hits = 0
-        for number, line in enumerate(lines(data), 1):
-            match = matcher.search(line[:8192])
-            if (match is None) == ("v" not in flags):
-                continue
-            hits += 1
-            some = True
-            if "q" in flags:
-                return 0
-            if "c" in flags or "l" in flags:
-                continue
-            before = f"{name}:" if (len(found) > 1 or "H" in flags) and "h" not in flags else ""
-            before += f"{number}:" if "n" in flags else ""
-            texts = [match[0]] if "o" in flags and match is not None else [line]
-            for text in texts:
-                call.out(f"{before}{text}\n")
-        if "c" in flags:
-            call.out(f"{name}:{hits}\n" if len(found) > 1 else f"{hits}\n")
-        elif "l" in flags and hits:
-            call.out(f"{name}\n")
-    return 0 if some else max(1, code * 2)
-
-
-async def _grep_as_it_comes(call: Call, matcher: re.Pattern[str], flags: dict[str, str]) -> int:
-    """Each line of the standard input when it is there."""
-    some, number, hits = False, 0, 0
-    most = _count(flags["m"]) if "m" in flags else 0
-    while data := await call.io.stdin.line():
-        await call.runner.step()
-        number += 1
-        line = data.decode("utf-8", "surrogateescape").removesuffix("\n")
-        match = matcher.search(line[:8192])
-        if (match is None) == ("v" not in flags):
-            continue
-        some = True
-        if "q" in flags:
-            return 0
-        before = "(standard input):" if "H" in flags else ""
-        before += f"{number}:" if "n" in flags else ""
-        call.out(f"{before}{match[0] if 'o' in flags and match is not None else line}\n")
-        hits += 1
-        if hits == most:
-            break
-    return 0 if some else 1
-
-
-def _matcher(pattern: str, flags: dict[str, str]) -> re.Pattern[str]:
-    text = re.escape(pattern) if "F" in flags else regex(pattern, extended="E" in flags)
-    text = rf"\b(?:{text})\b" if "w" in flags else rf"^(?:{text})$" if "x" in flags else text
-    return compiled(text, re.IGNORECASE if "i" in flags else 0)
-
-
-def compiled(text: str, flags: int = 0) -> re.Pattern[str]:
-    """A bounded regular expression: nothing that takes exponential time is accepted."""
-    if len(text) > PATTERN_MAX or re.search(r"[*+}]\)*[*+{]|\)[*+{].*\)[*+{]", text):
-        raise CommandError("regular expression too complex", 2)
-    try:
-        return re.compile(text, flags)
-    except (re.error, OverflowError, RecursionError):
-        raise CommandError("bad regex", 2) from None
-
-
-def regex(pattern: str, *, extended: bool) -> str:
-    """A POSIX regular expression as Python writes it."""
-    names = {"digit": "0-9", "alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "space": r"\s",
-             "upper": "A-Z", "lower": "a-z", "punct": r"!-/:-@\[-`{-~"}  # fmt: skip
-    pattern = re.sub(r"\[:(\w+):\]", lambda found: names.get(found[1], ""), pattern)
-    if extended:
-        return pattern
-    out, at, inside = "", 0, False
-    while at < len(pattern):
-        letter = pattern[at]
-        if letter == "\\" and at + 1 < len(pattern):
-            at += 1
-            out += pattern[at] if pattern[at] in "(){}|+?" else "\\" + pattern[at]
-        elif inside:
-            inside = letter != "]"
-            out += letter
-        elif letter in "(){}|+?":
-            out += "\\" + letter
-        else:
-            inside = letter == "["
-            out += letter
-        at += 1
-    return out
-
-
-async def sort(call: Call) -> int:
-    flags, paths = options(call, "nruf", "kt")
-    found, code = await inputs(call, paths)
-    texts = [line for _, data in found for line in lines(data)]
-    column = int((re.match(r"\d{1,4}", flags.get("k", "")) or ["0"])[0])
-
-    def key(line: str) -> tuple[float, str]:
-        if column:
-            words = line.split(flags["t"][:1]) if flags.get("t") else line.split()
-            line = words[column - 1] if column <= len(words) else ""
-        number = re.match(r"\s*-?\d{1,15}(?:\.\d+)?", line) if "n" in flags else None
-        return (float(number[0]) if number else 0.0), line.lower() if "f" in flags else line
-
-    texts.sort(key=key, reverse="r" in flags)
-    if "u" in flags:
-        texts = list(dict.fromkeys(texts))
-    call.out("".join(f"{line}\n" for line in texts))
-    return code
-
-
-async def uniq(call: Call) -> int:
-    flags, paths = options(call, "cdu")
-    found, code = await inputs(call, paths[:1])
-    groups: list[list[str]] = []
-    for line in lines(found[0][1]) if found else ():
-        if groups and groups[-1][0] == line:
-            groups[-1].append(line)
-        else:
-            groups.append([line])
-    for group in groups:
-        if ("d" in flags and len(group) == 1) or ("u" in flags and len(group) > 1):
-            continue
-        call.out((f"{len(group):7d} " if "c" in flags else "") + f"{group[0]}\n")
-    return code
-
-
 async def seq(call: Call) -> int:
     words = [one for one in call.args if re.fullmatch(r"-?\d{1,9}", one)]
     if len(words) != len(call.args) or not 1 <= len(words) <= 3:
@@ -352,112 +280,56 @@ async def seq(call: Call) -> int:
     if len(words) == 3:
         step = int(words[1])
     if step:
-        for number in range(first, last + (1 if step > 0 else -1), step)[:LINES_MAX]:
-            call.out(f"{number}\n")
+        await put(call, map(str, range(first, last + (1 if step > 0 else -1), step)))
     return 0
-
-
-async def tr(call: Call) -> int:
-    flags, args = options(call, "dsc")
-    if not args:
-        raise CommandError("tr: missing operand", 1)
-    text = (await call.io.stdin.all()).decode("utf-8", "surrogateescape")
-    first = _letters(args[0])
-    if "d" in flags:
-        text = "".join(one for one in text if (one in first) == ("c" in flags))
-    elif len(args) > 1:
-        second = _letters(args[1]) or " "
-        table = {one: second[min(place, len(second) - 1)] for place, one in enumerate(first)}
-        if "c" in flags:
-            text = "".join(one if one in first else second[-1] for one in text)
-        else:
-            text = "".join(table.get(one, one) for one in text)
-    if "s" in flags:
-        squeezed = _letters(args[-1])
-        text = re.sub(
-            r"(.)\1+", lambda f: f[1] if f[1] in squeezed else f[0], text, flags=re.DOTALL
-        )
-    call.out(text)
-    return 0
-
-
-def _letters(text: str) -> str:
-    names = {"[:upper:]": "A-Z", "[:lower:]": "a-z", "[:digit:]": "0-9", "[:space:]": " \t\n\r"}
-    for name, letters in names.items():
-        text = text.replace(name, letters)
-    text = unescaped(text)
-    return re.sub(
-        r"([a-z])-([a-z])|([A-Z])-([A-Z])|(\d)-(\d)",
-        lambda f: "".join(map(chr, range(ord(f[0][0]), ord(f[0][2]) + 1))), text,
-    )  # fmt: skip
-
-
-async def cut(call: Call) -> int:
-    flags, paths = options(call, "sn", "dfcb")
-    said = flags.get("f") or flags.get("c") or flags.get("b") or ""
-    wanted = [re.fullmatch(r"(\d{0,6})(-?)(\d{0,6})", one) for one in said.split(",")]
-    if not said or not all(wanted):
-        raise CommandError("cut: expected a list of bytes, characters, or fields", 1)
-    mark = flags.get("d", "\t") or "\t"
-    found, code = await inputs(call, paths)
-
-    def taken(parts: list[str]) -> list[str]:
-        out = []
-        for place, part in enumerate(parts, 1):
-            for one in wanted:
-                assert one is not None
-                low = int(one[1] or 1)
-                high = int(one[3]) if one[3] else (len(parts) if one[2] else low)
-                if low <= place <= high:
-                    out.append(part)
-                    break
-        return out
-
-    for _name, data in found:
-        for line in lines(data):
-            if "f" in flags:
-                call.out((mark.join(taken(line.split(mark))) if mark in line else line) + "\n")
-            else:
-                call.out("".join(taken(list(line))) + "\n")
-    return code
 
 
 async def tee(call: Call) -> int:
     flags, paths = options(call, "ai")
-    append = "a" in flags
-    for path in () if append else paths:
+    for path in () if "a" in flags else paths:
         call.machine.files.write(call.path(path), b"", call.runner.now)
-    while data := await call.io.stdin.line():
-        for path in paths:
-            call.machine.files.write(call.path(path), data, call.runner.now, append=True)
-        call.io.out(data)
+    source, waiting = call.io.stdin, b""
+    while data := await source.line():
+        waiting += data
+        await call.work(2 + len(data) // LETTERS)
+        if len(waiting) >= BATCH or not source.is_ready():
+            await _appended(call, paths, waiting)
+            call.io.out(waiting)
+            waiting = b""
+    await _appended(call, paths, waiting)
+    call.io.out(waiting)
     return 0
+
+
+async def _appended(call: Call, paths: list[str], data: bytes) -> None:
+    for path in paths if data else ():
+        found = call.machine.look(call.path(path))
+        await call.work(1 + (len(found.data) // COPIED if isinstance(found, File) else 0))
+        call.machine.files.write(call.path(path), data, call.runner.now, append=True)
 
 
 async def yes(call: Call) -> int:
     line = (" ".join(call.args) or "y") + "\n"
-    block = line * max(1, YES_BYTES // len(line))
+    block = (line * max(1, YES_BYTES // len(line))).encode("utf-8", "surrogateescape")
     while True:
-        await call.runner.step()
-        call.out(block)
+        await call.write(block)
 
 
 async def base64_(call: Call) -> int:
-    import base64
-    import binascii
-
     flags, paths = options(call, "di", "w")
     found, code = await inputs(call, paths)
     for _name, data in found:
         if "d" in flags:
+            await call.work(len(data) // LETTERS)
             try:
-                call.io.out(base64.b64decode(data))
+                decoded = base64.b64decode(data)
             except binascii.Error:
                 call.err("truncated input")
                 return 1
-            continue
-        text = base64.b64encode(data).decode()
-        width = 76 if flags.get("w") != "0" else len(text) or 1
-        for start in range(0, len(text), width):
-            call.out(text[start : start + width] + "\n")
+            await call.write(decoded)
+        elif flags.get("w") == "0":
+            await call.write(base64.b64encode(data) + b"\n")
+        else:
+            rows = (data[at : at + ROW] for at in range(0, len(data), ROW))
+            await put(call, (base64.b64encode(row).decode() for row in rows))
     return code

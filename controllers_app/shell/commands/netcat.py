@@ -120,6 +120,7 @@ async def _said(call: Call, socket: Socket) -> None:
     """The client's input, then that it ends."""
     try:
         while data := await call.io.stdin.line():
+            await call.work(2)
             socket.write(data)
         socket.finish()
     except Interrupted:
@@ -156,7 +157,7 @@ async def _sent(call: Call, socket: Socket) -> None:
     """The program's input, then that it ends."""
     try:
         while (data := await call.io.stdin.line()) and socket.send(data):
-            pass
+            await call.work(2)
         socket.shut()
     except Interrupted:
         call.runner.interrupt()
@@ -178,25 +179,25 @@ class _Incoming:
     def __init__(self, runner: Runner, socket: Socket) -> None:
         self._runner, self._socket = runner, socket
         self._data = b""
+        self._at = 0  # how much of it is read
 
     async def _more(self) -> bool:
         await self._runner.until(self._socket.has_news)
         got = self._socket.take()
-        self._data += got
+        self._data, self._at = self._data[self._at :] + got, 0
         return bool(got) and len(self._data) <= OUTPUT_MAX
 
     async def line(self) -> bytes:
-        while b"\n" not in self._data and await self._more():
+        while self._data.find(b"\n", self._at) < 0 and await self._more():
             pass
-        end = self._data.find(b"\n") + 1 or len(self._data)
-        out, self._data = self._data[:end], self._data[end:]
-        return out
+        start, self._at = self._at, self._data.find(b"\n", self._at) + 1 or len(self._data)
+        return self._data[start : self._at]
 
     def is_ready(self) -> bool:
-        return b"\n" in self._data or self._socket.has_news()
+        return self._data.find(b"\n", self._at) >= 0 or self._socket.has_news()
 
     async def all(self, end: bytes = b"") -> bytes:
         while not (end and self._data.endswith(end)) and await self._more():
             pass
-        out, self._data = self._data, b""
+        out, self._data, self._at = self._data[self._at :], b"", 0
         return out

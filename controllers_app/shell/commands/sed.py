@@ -5,103 +5,225 @@ Models busybox editors/sed.c.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
 
+from controllers_app.shell import regex
 from controllers_app.shell.commands import filters
 from controllers_app.shell.commands.options import options
 from controllers_app.shell.exits import CommandError
 from controllers_app.shell.interpreter import Call
+from controllers_app.shell.regex import Pattern
+
+LINE_MAX = 65536  # letters of a line that s makes
+STEPS_A_TURN = 50
+MATCHES_A_TURN = 20
+_BETWEEN = re.compile(r"[\s;]*")
+_ADDRESS = re.compile(r"(?:(\d{1,9})(?:,(\d{1,9}|\$))?|(\$)|/((?:[^/\\\n]|\\.)*)/)?\s*", re.DOTALL)
+_FLAGS = re.compile(r"[gpiI0-9]*")
+_END = re.compile(r"[ \t]*(?:[;\n}]|$)")
+_MARK = re.compile(r"&|\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command with its address."""
+
+    command: str
+    first: int = 0
+    last: int | None = 0  # None: to the end
+    only_last: bool = False
+    wanted: Pattern | None = None  # in a line that it is for
+    pattern: Pattern | None = None  # of s, and what follows
+    replacement: tuple[str | int, ...] = ()
+    place: int = 1
+    all: bool = False
+    shows: bool = False
+
+    def is_for(self, line: str, number: int, *, last: bool) -> bool:
+        if self.only_last:
+            return last
+        if self.wanted is not None:
+            return self.wanted.search(line) is not None
+        return not self.first or (
+            self.first <= number and (self.last is None or number <= self.last)
+        )
 
 
 async def sed(call: Call) -> int:
     flags, args = options(call, "nrEi", "e")
     script = flags.get("e") or (args.pop(0) if args else "")
-    said = re.split(r"[;\n](?![^/]*/[gip]*$)", script)
-    steps = [_sed_step(one.strip(), flags) for one in said if one.strip()]
+    await call.work(len(script) * regex.COMPILE)
+    steps = _steps(script, extended="r" in flags or "E" in flags)
     found, code = await filters.inputs(call, args)
     for path, data in found:
-        out: list[str] = []
-        rows = filters.lines(data)
-        for number, line in enumerate(rows, 1):
-            out.extend(_edited(line, number, number == len(rows), steps, flags))
-        result = "".join(f"{one}\n" for one in out)
+        kept: list[str] = []
+        number, total = 0, data.count(b"\n") + (not data.endswith(b"\n"))
+        async for batch in filters.batches(call, data):
+            rows: list[str] = []
+            for line in batch:
+                number += 1
+                goes_on = await _edited(
+                    call, steps, line, number, rows, last=number == total, quiet="n" in flags
+                )
+                if not goes_on:
+                    break
+            if "i" in flags and path:
+                call.hold(sum(map(len, rows)) + filters.LINE_BYTES * len(rows))
+                kept += rows
+            else:
+                await filters.put(call, rows)
+            if number < total and not goes_on:
+                break
         if "i" in flags and path:
-            encoded = result.encode("utf-8", "surrogateescape")
-            call.machine.files.write(call.path(path), encoded, call.runner.now)
-        else:
-            call.out(result)
+            made = "".join(f"{one}\n" for one in kept).encode("utf-8", "surrogateescape")
+            call.machine.files.write(call.path(path), made, call.runner.now)
     return code
 
 
-_Step = tuple[str, str, re.Pattern[str] | None, str, str]
+# -- the script -----------------------------------------------------------------------------------
 
 
-def _sed_step(text: str, flags: dict[str, str]) -> _Step:
-    """(address, command, pattern, replacement, flags) of s, d, p and q."""
-    extended = "r" in flags or "E" in flags
-    found = re.match(r"(\d+|\$|\d+,(?:\d+|\$)|/(?:[^/\\]|\\.)*/)?\s*([sdpq])(.*)", text, re.DOTALL)
-    if found is None:
-        raise CommandError(f"sed: unsupported command {text[:20]}", 1)
-    address, command, rest = found[1] or "", found[2], found[3]
+def _steps(script: str, *, extended: bool) -> list[Step]:
+    out: list[Step] = []
+    at = _between(script, 0)
+    while at < len(script):
+        step, end = _step(script, at, extended=extended)
+        out.append(step)
+        stop = _END.match(script, end)
+        if stop is None:
+            raise _unknown(script, at)
+        at = _between(script, stop.end())
+    return out
+
+
+def _between(script: str, at: int) -> int:
+    found = _BETWEEN.match(script, at)
+    return at if found is None else found.end()
+
+
+def _unknown(script: str, at: int) -> CommandError:
+    return CommandError(f"sed: unsupported command {script[at : at + 20]}", 1)
+
+
+def _step(script: str, at: int, *, extended: bool) -> tuple[Step, int]:
+    """(one command, where it ends)"""
+    found = _ADDRESS.match(script, at)
+    command = script[found.end() : found.end() + 1] if found is not None else ""
+    if found is None or not command or command not in "sdpq":
+        raise _unknown(script, at)
+    first, last, only_last, text = found.groups()
+    wanted = None
+    if text is not None:
+        wanted = _compiled(text.replace("\\/", "/"), extended=extended)
+    address = Step(
+        command, int(first or 0),
+        None if last == "$" else int(last or first or 0), only_last is not None, wanted,
+    )  # fmt: skip
+    end = found.end() + 1
     if command != "s":
-        return address, command, None, "", ""
-    mark = rest[:1]
-    parts = re.split(rf"(?<!\\){re.escape(mark)}", rest[1:]) if mark else []
-    if len(parts) != 3:
+        return address, end
+    mark = script[end : end + 1]
+    old, end = _part(script, end + 1, mark)
+    new, end = _part(script, end, mark)
+    said = _FLAGS.match(script, end)
+    assert said is not None
+    digits = "".join(letter for letter in said[0] if letter.isdigit())[:6]
+    pattern = _compiled(old, extended=extended, ignore_case="i" in said[0].lower())
+    return Step(
+        command, address.first, address.last, address.only_last, wanted, pattern,
+        _parts(new, pattern), int(digits or 1), "g" in said[0], "p" in said[0],
+    ), said.end()  # fmt: skip
+
+
+def _part(script: str, at: int, mark: str) -> tuple[str, int]:
+    """(the text up to the next mark, where that ends)"""
+    start = at
+    while at < len(script) and script[at] != mark:
+        at += 2 if script[at] == "\\" else 1
+    if not mark or at >= len(script):
         raise CommandError("sed: bad option in substitution expression", 1)
-    pattern = filters.compiled(
-        filters.regex(parts[0].replace("\\" + mark, mark), extended=extended),
-        re.IGNORECASE if "i" in parts[2].lower() else 0,
-    )
-    return address, command, pattern, parts[1].replace("\\" + mark, mark), parts[2]
+    return script[start:at].replace("\\" + mark, mark), at + 1
 
 
-def _edited(
-    line: str, number: int, last: bool, steps: list[_Step], flags: dict[str, str]
-) -> Iterator[str]:
-    for address, command, pattern, replacement, said in steps:
-        if not _addressed(address, line, number, last):
+def _compiled(text: str, *, extended: bool, ignore_case: bool = False) -> Pattern:
+    try:
+        return regex.posix(text, extended=extended, ignore_case=ignore_case)
+    except CommandError as error:
+        raise CommandError(f"sed: {error}", 1) from None
+
+
+def _parts(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
+    """Texts, and the numbers of groups between them."""
+    out: list[str | int] = []
+    at = 0
+    for mark in _MARK.finditer(replacement):
+        out.append(replacement[at : mark.start()])
+        at = mark.end()
+        letter = mark[1]
+        if letter is None:
+            out.append(0)
+        elif letter.isdigit():
+            if int(letter) <= pattern.groups:
+                out.append(int(letter))
+        else:
+            out.append(filters.ESCAPES.get(letter, letter))
+    out.append(replacement[at:])
+    return tuple(out)
+
+
+# -- lines ----------------------------------------------------------------------------------------
+
+
+async def _edited(
+    call: Call, steps: list[Step], line: str, number: int, rows: list[str], *, last: bool,
+    quiet: bool,
+) -> bool:  # fmt: skip
+    """Do to a line what the script says; False when no other line is read."""
+    for place, step in enumerate(steps):
+        if place % STEPS_A_TURN == 0:
+            await call.work(min(STEPS_A_TURN, len(steps)))
+        if step.wanted is not None:
+            await call.work(step.wanted.cost(len(line)))
+        if not step.is_for(line, number, last=last):
             continue
-        if command == "d":
-            return
-        if command == "p":
-            yield line
-        elif command == "s" and pattern is not None:
-            put = functools.partial(_replaced, replacement)
-            new = pattern.sub(put, line, 0 if "g" in said else 1)
-            changed, line = new != line, new[:65536]
-            if changed and "p" in said:
-                yield line
-    if "n" not in flags:
-        yield line
+        if step.command == "d":
+            return True
+        if step.command == "q":
+            if not quiet:
+                rows.append(line)
+            return False
+        if step.pattern is not None:
+            new = await _substituted(call, step, step.pattern, line)
+            changed, line = new is not None, line if new is None else new[:LINE_MAX]
+        if step.command == "p" or (step.shows and changed):
+            rows.append(line)
+    if not quiet:
+        rows.append(line)
+    return True
 
 
-def _replaced(replacement: str, found: re.Match[str]) -> str:
-    def one(escape: re.Match[str]) -> str:
-        text = escape[0]
-        if text == "&":
-            return found[0]
-        if text[1].isdigit():
-            group = int(text[1])
-            return (found[group] or "") if group <= (found.re.groups) else ""
-        return filters.ESCAPES.get(text[1], text[1])
-
-    return re.sub(r"&|\\.", one, replacement)
-
-
-def _addressed(address: str, line: str, number: int, last: bool) -> bool:
-    if not address:
-        return True
-    if address == "$":
-        return last
-    if address.startswith("/"):
-        return (
-            filters.compiled(filters.regex(address[1:-1], extended=False)).search(line[:8192])
-            is not None
+async def _substituted(call: Call, step: Step, pattern: Pattern, line: str) -> str | None:
+    """The line with its matches replaced; None when there are none."""
+    out: list[str] = []
+    at, count, size = 0, 0, 0
+    await call.work(pattern.cost(len(line)))
+    for found in pattern.finditer(line):
+        start, end = found.span()
+        count += 1
+        if count < step.place:
+            continue
+        piece = line[at:start] + "".join(
+            part if isinstance(part, str) else line[slice(*found.span(part))]
+            for part in step.replacement
         )
-    first, comma, end = address.partition(",")
-    if not comma:
-        return number == int(first[:9])
-    return int(first[:9]) <= number and (end == "$" or number <= int(end[:9]))
+        out.append(piece)
+        size += len(piece)
+        at = end
+        if not step.all or size > LINE_MAX:
+            break
+        if count % MATCHES_A_TURN == 0:
+            await call.work(MATCHES_A_TURN * pattern.cost(len(line) - end))
+    if not out:
+        return None
+    return "".join(out) + line[at:]

@@ -6,15 +6,18 @@ Models busybox procps and coreutils; figures of use are modelled, nothing is mea
 from __future__ import annotations
 
 import re
-import shlex
 
 from apiserver_app.machinery.kernel import SECOND
 from controllers_app.shell import terminal, timeformat
+from controllers_app.shell.commands import filters
 from controllers_app.shell.commands.options import options
 from controllers_app.shell.exits import KILLED, NUMBERS, CommandError, Exit, TimedOut, signal_name
+from controllers_app.shell.expansion import WORDS_BYTES_MAX
 from controllers_app.shell.interpreter import Call
 
 XARGS_MAX = 4096  # words of the input
+_WORD = re.compile(r"""\s*((?:[^\s'"\\]+|\\.|'[^']*'|"[^"]*")+)""", re.DOTALL)
+_QUOTED = re.compile(r"""\\(.)|'([^']*)'|"([^"]*)\"""", re.DOTALL)
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
 
 
@@ -251,7 +254,7 @@ async def timeout(call: Call) -> int:
 async def xargs(call: Call) -> int:
     """xargs [-0rt] [-n N] [-L N] [-I MARK] [COMMAND [ARG]...]"""
     flags, args = _leading(call, "0rtpx", "nLIPdsE")
-    text = (await call.io.stdin.all()).decode("utf-8", "surrogateescape")
+    text = (await filters.whole(call)).decode("utf-8", "surrogateescape")
     mark = flags.get("I", "")
     if "0" in flags:
         words = text.removesuffix("\0").split("\0")
@@ -259,6 +262,7 @@ async def xargs(call: Call) -> int:
         by_line = mark or "L" in flags
         words = [one.strip() for one in text.splitlines()] if by_line else _quoted_words(text)
     words = [one for one in words[:XARGS_MAX] if one]
+    await call.work(len(words))
     size = flags.get("n") or flags.get("L") or ("1" if mark else str(XARGS_MAX))
     if not size.isdecimal() or not int(size[:9]):
         raise CommandError(f"xargs: invalid number '{size}'", 1)
@@ -269,6 +273,9 @@ async def xargs(call: Call) -> int:
     for group in groups:
         await call.runner.step()
         if mark:
+            marks = sum(one.count(mark) for one in args)
+            if marks * len(group[0]) > WORDS_BYTES_MAX:
+                raise CommandError("xargs: argument list too long", 1)
             line = [one.replace(mark, group[0]) for one in args or ["echo"]]
         else:
             line = [*(args or ["echo"]), *(part for one in group for part in _parts(one, flags))]
@@ -289,10 +296,14 @@ def _leading(call: Call, letters: str, valued: str) -> tuple[dict[str, str], lis
 
 
 def _quoted_words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        raise CommandError("xargs: unmatched quote", 1) from None
+    out: list[str] = []
+    at = 0
+    while len(out) < XARGS_MAX and (found := _WORD.match(text, at)) is not None:
+        out.append(_QUOTED.sub(lambda part: part[1] or part[2] or part[3] or "", found[1]))
+        at = found.end()
+    if len(out) < XARGS_MAX and text[at:].strip():
+        raise CommandError("xargs: unmatched quote", 1)
+    return out
 
 
 def _parts(word: str, flags: dict[str, str]) -> list[str]:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol
 
 from apiserver_app.machinery.kernel import SECOND
 from controllers_app.shell.commands.awk import parser
 from controllers_app.shell.commands.awk.parser import Node
 from controllers_app.shell.commands.awk.values import Field, Value, number
 from controllers_app.shell.interpreter import Call
+from controllers_app.shell.regex import Pattern
 
+_MARK = re.compile(r"\\(&|\\)|&")
 _RANDOM = 1 << 23  # numbers that a container's row has
 _MATH: dict[str, Callable[[float], float]] = {
     "sin": math.sin, "cos": math.cos, "exp": math.exp, "sqrt": math.sqrt, "log": math.log,
@@ -29,7 +31,7 @@ class Program(Protocol):
     call: Call
     arrays: dict[str, dict[str, Value]]
 
-    def value(self, node: Node) -> Value: ...
+    async def value(self, node: Node) -> Value: ...
 
     def string(self, value: Value) -> str: ...
 
@@ -39,16 +41,22 @@ class Program(Protocol):
 
     def record(self) -> str: ...
 
-    def cut(self, text: str, separator: str) -> list[str]: ...
+    async def cut(self, text: str, separator: str) -> list[str]: ...
 
-    def pattern(self, node: Node) -> re.Pattern[str]: ...
+    async def split(self, pattern: Pattern, text: str) -> list[str]: ...
 
-    def formatted(self, values: list[Value]) -> str: ...
+    def matches(self, pattern: Pattern, text: str) -> AsyncIterator[Any]: ...
 
-    def set(self, target: Node, value: Value) -> None: ...
+    async def pattern(self, node: Node) -> Pattern: ...
+
+    async def formatted(self, values: list[Value]) -> str: ...
+
+    async def bounded(self, text: str) -> str: ...
+
+    async def set(self, target: Node, value: Value) -> None: ...
 
 
-def call(program: Program, name: str, given: list[Node]) -> Value:
+async def call(program: Program, name: str, given: list[Node]) -> Value:
     """The value of a call; `given` is not evaluated yet, since some name an array."""
     if name in ("split", "sub", "gsub", "match") and len(given) < 2:
         raise parser.failed(1, "Too few arguments")
@@ -57,12 +65,12 @@ def call(program: Program, name: str, given: list[Node]) -> Value:
         if array is not None:
             return float(len(array))
     if name == "split":
-        return _split(program, given)
+        return await _split(program, given)
     if name in ("sub", "gsub"):
-        return _substitute(program, given, all_=name == "gsub")
+        return await _substitute(program, given, all_=name == "gsub")
     if name == "match":
-        return _match(program, given)
-    values = [program.value(one) for one in given]
+        return await _match(program, given)
+    values = [await program.value(one) for one in given]
     if name in _MATH or name == "atan2":
         return _count(name, [number(one) for one in values])
     if name == "rand":
@@ -72,7 +80,7 @@ def call(program: Program, name: str, given: list[Node]) -> Value:
     if name in ("srand", "close", "fflush"):
         return 0.0
     if name == "sprintf":
-        return program.formatted(values)
+        return await program.formatted(values)
     return _text(program, name, values)
 
 
@@ -102,39 +110,51 @@ def _text(program: Program, name: str, values: list[Value]) -> Value:
     return given[0].upper() if name == "toupper" else given[0].lower()
 
 
-def _split(program: Program, given: list[Node]) -> Value:
-    text, target = program.string(program.value(given[0])), given[1]
+async def _split(program: Program, given: list[Node]) -> Value:
+    text, target = program.string(await program.value(given[0])), given[1]
     if target[0] != "variable":
         raise parser.failed(1, "Unexpected token")
     if len(given) < 3:
-        parts = program.cut(text, program.text("FS"))
+        parts = await program.cut(text, program.text("FS"))
     elif given[2][0] == "pattern":
-        parts = program.pattern(given[2]).split(text) if text else []
+        parts = await program.split(await program.pattern(given[2]), text) if text else []
     else:
-        parts = program.cut(text, program.string(program.value(given[2])))
+        parts = await program.cut(text, program.string(await program.value(given[2])))
     array = program.arrays.setdefault(target[1], {})
     array.clear()
+    program.call.hold(sum(map(len, parts)) + 150 * len(parts))
     array.update({str(at): Field(part) for at, part in enumerate(parts, 1)})
     return float(len(parts))
 
 
-def _substitute(program: Program, given: list[Node], *, all_: bool) -> Value:
-    replacement = program.string(program.value(given[1]))
+async def _substitute(program: Program, given: list[Node], *, all_: bool) -> Value:
+    replacement = program.string(await program.value(given[1]))
     target: Node = given[2] if len(given) > 2 else ("field", ("constant", 0.0))
 
-    def put(found: re.Match[str]) -> str:
-        return re.sub(r"\\(&|\\)|&", lambda mark: mark[1] if mark[1] else found[0], replacement)
-
-    before = program.string(program.value(target))
-    after, count = program.pattern(given[0]).subn(put, before, 0 if all_ else 1)
+    before = program.string(await program.value(target))
+    out, at, count = [], 0, 0
+    size = len(before)
+    async for found in program.matches(await program.pattern(given[0]), before):
+        text = before[found.start() : found.end()]
+        made = _MARK.sub(lambda mark: mark[1] or text, replacement)  # noqa: B023
+        out.append(before[at : found.start()] + made)
+        at = found.end()
+        size += len(made)
+        await program.bounded(made)
+        count += 1
+        if not all_:
+            break
     if count and target[0] in ("variable", "field", "index"):
-        program.set(target, after)
+        await program.set(target, await program.bounded("".join(out) + before[at:]))
     return float(count)
 
 
-def _match(program: Program, given: list[Node]) -> Value:
-    found = program.pattern(given[1]).search(program.string(program.value(given[0])))
+async def _match(program: Program, given: list[Node]) -> Value:
+    text = program.string(await program.value(given[0]))
+    pattern = await program.pattern(given[1])
+    await program.call.work(pattern.cost(len(text)))
+    found = pattern.search(text)
     start, length = (found.start() + 1, found.end() - found.start()) if found else (0, -1)
-    program.set(("variable", "RSTART"), float(start))
-    program.set(("variable", "RLENGTH"), float(length))
+    await program.set(("variable", "RSTART"), float(start))
+    await program.set(("variable", "RLENGTH"), float(length))
     return float(start)
