@@ -133,3 +133,21 @@ def _exists(test: str) -> bool:
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
         for node in ast.walk(sources.tree(file))
     )
+
+
+DIFFS = re.findall(r"(?ms)^```diff\n(.*?)^```$", (sources.ROOT / "CONTRIBUTING.md").read_text())
+
+
+@pytest.mark.parametrize("diff", DIFFS)
+def test_what_contributing_shows_as_added_stands_in_the_tree(diff: str) -> None:
+    files = re.findall(r"(?m)^--- .*\n\+\+\+ b/(.*)\n((?:[@ +-].*\n)+?)(?=--- |\Z)", diff)
+    assert len(files) == diff.count("\n+++ ")
+    for name, hunks in files:
+        text = (sources.ROOT / name).read_text()
+        for hunk in re.split(r"(?m)^@@ .* @@\n", hunks)[1:]:
+            after = [line[1:] for line in hunk.splitlines() if not line.startswith("-")]
+            assert "\n".join((*after, "")) in text, name
+
+
+def test_contributing_shows_each_kind_of_addition() -> None:
+    assert len(DIFFS) == 5
