@@ -20,7 +20,7 @@ from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors, kernel
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
-from apiserver_app.pipeline import Pipeline
+from apiserver_app.pipeline import REQUEST_WORK, Pipeline
 from apiserver_app.registry.conversion import convert
 from apiserver_app.registry.generic import Selection
 from apiserver_app.registry.watchcache import Change, Subscription
@@ -180,7 +180,14 @@ class LocalClient:
             if not self._own:
                 life.check()
             await life.until_started()
-        return await self._pipeline.handle(request)
+        # behind the request: what was read from a cache for it still holds when it is handled
+        try:
+            outcome = await self._pipeline.handle(request)
+        except errors.ApiError:
+            await self._cluster.kernel.spend(REQUEST_WORK)
+            raise
+        await self._cluster.kernel.spend(REQUEST_WORK)
+        return outcome
 
     def _call(
         self,

@@ -25,6 +25,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 
 RETRIES_MAX = 5  # of a write that somebody else was faster than
+REQUEST_WORK = 12  # of a step's allowance
 UNANSWERED = "ended without an answer"
 
 
@@ -109,6 +110,7 @@ class Pipeline:
             for _ in deletes.collected(request):
                 await gate.run(request, passes)
                 await deletes.give_back(request)
+                await self.kernel.spend(REQUEST_WORK)
             return
         while True:
             try:

@@ -28,7 +28,10 @@ async def follow(resource: str, client: Client, reader: Reader, now: Callable[[]
 
 
 async def reconcile(client: Client, reader: Reader, now: Callable[[], int]) -> None:
-    for schema in list(reader.list(SCHEMAS)):
+    for name in [meta.name_of(schema) for schema in reader.list(SCHEMAS)]:
+        schema = reader.get(SCHEMAS, "", name)
+        if schema is None:  # deleted meanwhile
+            continue
         desired = _condition(schema, reader)
         status = schema.get("status") or {}
         current = conditions.find(status, "Dangling") or {}
@@ -37,7 +40,7 @@ async def reconcile(client: Client, reader: Reader, now: Callable[[], int]) -> N
         desired["lastTransitionTime"] = meta.rfc3339(now())
         changed = {**schema, "status": conditions.put(status, desired)}
         with errors.ignoring("Conflict", "NotFound"):  # the watch brings its change
-            await client.update(SCHEMAS, "", meta.name_of(schema), changed, subresource="status")
+            await client.update(SCHEMAS, "", name, changed, subresource="status")
 
 
 def _condition(schema: Object, reader: Reader) -> Object:

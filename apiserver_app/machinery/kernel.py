@@ -6,7 +6,9 @@ when an input is admitted and when a hop is charged; never because the wall cloc
 inputs at the same steps give the same run. A task never blocks on I/O.
 
 Terms: a *step* is one resumption of a task or one timer; a *background* timer is housekeeping that
-a fast-forwarded clock does not wait for; while *frozen*, no step is taken.
+a fast-forwarded clock does not wait for; while *frozen*, no step is taken. The *allowance* is what
+a step may do before it lets others go on; it counts work, not time, so every run pauses at the
+same places.
 Never imports Django, Channels, asyncio or threading, and never reads a clock.
 """
 
@@ -23,6 +25,8 @@ OUTSIDE = 0
 INSIDE = 1
 
 SECOND = 1_000_000
+
+ALLOWANCE = 64  # of a step, in items taken from a mailbox
 
 
 class Cancelled(BaseException):
@@ -82,6 +86,8 @@ class Kernel:
         self.steps = 0
         self.frozen = False
         self.current: Task | None = None
+        self.last: Task | None = None  # took the newest step
+        self.allowance = 0
         self.tasks: dict[Task, None] = {}
         self.on_crash = on_crash
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
@@ -133,9 +139,21 @@ class Kernel:
         """Removes a timer of `call_at` that has not fired, so that no clock advances to it."""
         self._dropped.add(handle)
 
+    async def spend(self, work: int) -> None:
+        """Counts one thing of many that a task does. Once the step's allowance is spent, every
+        other ready task takes a step first."""
+        self.allowance -= work
+        if self.allowance <= 0:
+            await self.pause()
+
     async def pause(self) -> None:
-        """Lets every other ready task take a step first."""
-        await _Suspend(lambda task, epoch: self._ready[task.lane].append(task))
+        """Lets every other ready task take a step first; those from outside lose precedence."""
+
+        def register(task: Task, _epoch: int) -> None:
+            task.lane = INSIDE
+            self._ready[INSIDE].append(task)
+
+        await _Suspend(register)
 
     async def hold(self) -> None:
         """Freezes the cluster here. After the thaw this task resumes first."""
@@ -144,7 +162,9 @@ class Kernel:
             self.frozen = True
             self._ready[task.lane].appendleft(task)
 
+        allowance = self.allowance
         await _Suspend(register)
+        self.allowance = allowance  # a run that is held pauses where any other does
 
     def cancel(self, task: Task) -> None:
         """Throws Cancelled into the task at its next turn. A finished task is left alone."""
@@ -276,8 +296,9 @@ class Kernel:
     def _step(self, task: Task) -> None:
         if task.done:
             return
-        self.current = task
+        self.current = self.last = task
         self.steps += 1
+        self.allowance = ALLOWANCE
         try:
             if task.throw is None:
                 register = task.coro.send(None)
@@ -406,6 +427,8 @@ class Mailbox(Generic[T]):
 
     async def get(self) -> T | None:
         """The next item, or None once the mailbox is closed and empty."""
+        if self._items:
+            await self._kernel.spend(1)
         while not self._items:
             if self.closed:
                 return None

@@ -29,8 +29,6 @@ OnDelete = Callable[[Object, int], None]
 
 BACKOFF_SECONDS_BASE = 0.8
 BACKOFF_SECONDS_MAX = 30.0
-# objects of a list that are passed to the handlers before other tasks get a turn
-LIST_CHUNK = 256
 
 
 @dataclass(slots=True)
@@ -196,12 +194,11 @@ class Informer:
         )
         revision = meta.revision_of(answer)
         seen = set()
-        for number, obj in enumerate(answer.get("items") or ()):
+        for obj in answer.get("items") or ():
+            await self._kernel.spend(1)
             key = meta.key_of(obj)
             seen.add(key)
             self._put(key, obj)
-            if number % LIST_CHUNK == LIST_CHUNK - 1:
-                await self._kernel.pause()
         for key in [key for key in self._objects if key not in seen]:
             self._remove(key, self._objects[key], revision)
         self.revision = revision

@@ -25,18 +25,20 @@ WATCHES = 1000
 WRITES = 20
 _MAPS = "/api/v1/namespaces/default/configmaps"
 
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 
 def run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         demo = Demo(Path(name))
         try:
-            client = _Client(demo)
+            client = Client(demo)
             return asyncio.run(_measure(demo, client))
         finally:
             demo.stop()
 
 
-async def _measure(demo: Demo, client: _Client) -> dict[str, Any]:
+async def _measure(demo: Demo, client: Client) -> dict[str, Any]:
     await client.create(1, 64)  # warm: types compiled, rules cached
     seconds, creates = await client.create(CONNECTIONS, CREATES)
     reads = await client.read(READS)
@@ -48,20 +50,20 @@ async def _measure(demo: Demo, client: _Client) -> dict[str, Any]:
         "connections": CONNECTIONS,
         "creates": len(creates),
         "creates_per_second": round(len(creates) / seconds, 1),
-        "create_p50_ms": _percentile(creates, 50),
-        "create_p99_ms": _percentile(creates, 99),
-        "get_p50_ms": _percentile(reads, 50),
-        "get_p99_ms": _percentile(reads, 99),
+        "create_p50_ms": percentile(creates, 50),
+        "create_p99_ms": percentile(creates, 99),
+        "get_p50_ms": percentile(reads, 50),
+        "get_p99_ms": percentile(reads, 99),
         "watches": WATCHES,
-        "watch_p50_ms": _percentile(delays, 50),
-        "watch_p99_ms": _percentile(delays, 99),
+        "watch_p50_ms": percentile(delays, 50),
+        "watch_p99_ms": percentile(delays, 99),
         "watches_rss_mib": round(after - before, 1),
         "rss_mib": round(after, 1),
         "machine": machine.describe(),
     }
 
 
-class _Client:
+class Client:
     """A bare HTTP/1.1 client: what is measured is the server."""
 
     def __init__(self, demo: Demo) -> None:
@@ -79,7 +81,7 @@ class _Client:
         times: list[float] = []
 
         async def one(share: int) -> None:
-            reader, writer = await self._connect()
+            reader, writer = await self.connect()
             for _ in range(share):
                 self._made += 1
                 body = _config_map(f"made-{self._made}")
@@ -94,15 +96,20 @@ class _Client:
         return time.perf_counter() - began, times
 
     async def read(self, count: int) -> list[float]:
-        reader, writer = await self._connect()
+        connection = await self.connect()
         times = []
         for _ in range(count):
             began = time.perf_counter()
-            writer.write(f"GET {_MAPS}/made-1 HTTP/1.1\r\nHost: bench\r\n\r\n".encode())
-            await _answer(reader, b"200")
+            await self.get(connection, f"{_MAPS}/made-1")
             times.append(time.perf_counter() - began)
-        writer.close()
+        connection[1].close()
         return times
+
+    async def get(self, connection: Connection, path: str) -> bytes:
+        """The body that one GET on an open connection gives."""
+        reader, writer = connection
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n".encode())
+        return await _answer(reader, b"200")
 
     async def watch(self, watches: int, writes: int) -> list[float]:
         """Seconds from sending a write to its arrival at each of the watches."""
@@ -111,7 +118,7 @@ class _Client:
         path = f"{_MAPS}?watch=true&fieldSelector=metadata.name%3Dwatched"
 
         async def follow() -> None:
-            reader, writer = await self._connect()
+            reader, writer = await self.connect()
             writer.write(f"GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n".encode())
             await reader.readuntil(b"\r\n\r\n")
             opened.release()
@@ -126,7 +133,7 @@ class _Client:
             followers.append(asyncio.create_task(follow()))
             await opened.acquire()
         self.memory_mib = sum(self._demo.memory())
-        reader, writer = await self._connect()
+        reader, writer = await self.connect()
         for number in range(writes):
             body = _config_map("watched", number=str(number))
             started[number] = time.perf_counter()
@@ -140,7 +147,7 @@ class _Client:
         await asyncio.gather(*followers)
         return delays
 
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect(self) -> Connection:
         return await asyncio.open_connection(self._host, self._port, ssl=self._tls)
 
 
@@ -164,18 +171,17 @@ def _post(path: str, body: bytes, method: str = "POST") -> bytes:
     return head.encode() + body
 
 
-async def _answer(reader: asyncio.StreamReader, status: bytes) -> None:
+async def _answer(reader: asyncio.StreamReader, status: bytes) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
     line, *fields = head.split(b"\r\n")
     if line.split(b" ")[1] != status:
         raise RuntimeError(f"the server answered {line.decode()}")
     for field in fields:
         if field.lower().startswith(b"content-length:"):
-            await reader.readexactly(int(field.partition(b":")[2]))
-            return
+            return await reader.readexactly(int(field.partition(b":")[2]))
     raise RuntimeError("the answer has no length")
 
 
-def _percentile(values: list[float], percent: int) -> float:
+def percentile(values: list[float], percent: int) -> float:
     ordered = sorted(values)
     return round(ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1000, 2)

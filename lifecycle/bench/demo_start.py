@@ -62,12 +62,13 @@ def run() -> dict[str, Any]:
 class Demo:
     """One running demo."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, nodes: int = 3) -> None:
         self.folder = folder
         self.began = time.monotonic()
         command = [
             sys.executable, "manage.py", "demo", "--port", "0", "--tls-port", "0",
             "--data-dir", str(folder), "--speed", "max", "--no-browser",
+            "--nodes", str(nodes),
         ]  # fmt: skip
         root = Path(__file__).resolve().parents[2]
         self._process = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL)

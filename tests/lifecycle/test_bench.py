@@ -22,3 +22,5 @@ def test_the_last_line_is_one_json_object_with_figures_and_the_machine() -> None
 def test_no_pods_cannot_be_measured() -> None:
     with pytest.raises(CommandError, match="--pods must be at least 1"):
         call_command("bench", "lifecycle", "--pods", "0")
+    with pytest.raises(CommandError, match="--runs must be at least 1"):
+        call_command("bench", "latency", "--runs", "0")

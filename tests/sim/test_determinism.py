@@ -72,15 +72,17 @@ def test_the_database_gives_the_same_trace_as_memory_also_across_a_restart(
     assert in_database.records() == in_memory.records()
 
 
-def test_pausing_and_stepping_change_nothing_but_the_control_records() -> None:
+@pytest.mark.parametrize("replicas", [3, 20])
+def test_pausing_and_stepping_change_nothing_but_the_control_records(replicas: int) -> None:
     def happened(stepped: bool) -> list[tuple[object, ...]]:
         session = scripted.Session()
         host = session.host
         if stepped:
             host.pause()
-        session.request("POST", DEPLOYMENTS, deployment(), settle=not stepped)
+        body = deployment(replicas=replicas)
+        session.request("POST", DEPLOYMENTS, body, settle=not stepped)
         if stepped:
-            for _ in range(200):
+            for _ in range(100 * replicas):
                 host.step("hop")
                 session.settle()
             host.resume()
@@ -93,6 +95,22 @@ def test_pausing_and_stepping_change_nothing_but_the_control_records() -> None:
         ]
 
     assert happened(stepped=True) == happened(stepped=False)
+
+
+def test_the_length_of_slices_changes_nothing() -> None:
+    def happened(seconds: float) -> tuple[int, list[dict[str, object]]]:
+        session = scripted.Session()
+        session.request("POST", DEPLOYMENTS, deployment(replicas=20), settle=False)
+        slices = 0
+        while session.host.idle_seconds() == 0.0:
+            session.host.run_slice(seconds)
+            session.host.commit()
+            slices += 1
+        return slices, session.records()
+
+    (steps, by_steps), (slices, at_once) = happened(0.0), happened(1.0)
+    assert by_steps == at_once
+    assert slices < 10 < steps
 
 
 def test_a_file_that_was_recorded_passes_its_own_check(tmp_path: Path) -> None:

@@ -17,13 +17,14 @@ from typing import Any
 import msgspec
 
 from apiserver_app.etcd.backend import InputRow, Segment
+from apiserver_app.machinery.kernel import Task
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting.worker.clock import Clock, Wall
 from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace import storage
 
 LIVE_BYTES_MAX = 16 << 20  # records of one commit beyond this are left to the store
-CHUNK_STEPS = 64
+LOOK_SECONDS = 0.001  # of the cluster's own work between two looks at the inbox
 INSIDE_SHARE_SECONDS_MIN = 0.0005
 
 Message = tuple[Any, ...]
@@ -55,6 +56,8 @@ class ClusterHost:
         self._inside_owed = 0.0
         self._state_sent: dict[str, Any] = {}
         self._on_audit = on_audit
+        self.longest = 0.0  # seconds of a single step
+        self.longest_task: Task | None = None  # took it
         self.paused = False  # a worker that starts must boot, whatever was going on before
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -81,27 +84,39 @@ class ClusterHost:
 
     def run_slice(self, budget_seconds: float, poll: Callable[[], None] | None = None) -> None:
         """Work until the budget is spent, an outside request is done, or nothing is left."""
-        kernel, wall = self.kernel, self.wall
-        end = wall() + budget_seconds
+        kernel = self.kernel
+        now = self.wall()
+        end = now + budget_seconds
         self._outside_done = False
         while True:
             if poll is not None:
                 poll()
             self._admit()
-            started = wall()
+            began = now
             if kernel.has_outside():
-                while kernel.has_outside() and not kernel.frozen:
-                    kernel.run_ready(1)
-                self._inside_owed = max(wall() - started, INSIDE_SHARE_SECONDS_MIN)
+                now = self._run(now, end, kernel.has_outside)
+                self._inside_owed = max(now - began, INSIDE_SHARE_SECONDS_MIN)
             else:
-                taken = kernel.run_ready(CHUNK_STEPS)
-                self._inside_owed -= wall() - started
-                if taken < CHUNK_STEPS and not self._fire():
+                now = self._run(now, min(end, now + LOOK_SECONDS), kernel.has_ready)
+                self._inside_owed -= now - began
+                if not kernel.has_ready() and not self._fire():
                     self._inside_owed = 0.0
                     if kernel.frozen or not self.inbox.waiting:
                         return
-            if kernel.frozen or self._outside_done or wall() >= end:
+            if kernel.frozen or self._outside_done or now >= end:
                 return
+
+    def _run(self, now: float, end: float, has_more: Callable[[], bool]) -> float:
+        """Take steps, at least one, while there are more; when it was over."""
+        kernel, wall = self.kernel, self.wall
+        while not kernel.frozen:
+            kernel.run_ready(1)
+            began, now = now, wall()
+            if now - began > self.longest:
+                self.longest, self.longest_task = now - began, kernel.last
+            if now >= end or not has_more():
+                break
+        return now
 
     def _admit(self) -> None:
         if self.kernel.frozen:

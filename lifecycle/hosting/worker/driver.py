@@ -21,8 +21,7 @@ from lifecycle.hosting.worker.control import ControlError, Controls
 SLICE_SECONDS = 0.02
 # one process for all: the edge needs the loop back soon
 SLICE_SECONDS_SHARED = 0.002
-# objects made since the last collection: in a gap, and at any price
-YOUNG_IN_A_GAP, YOUNG_MAX = 20_000, 400_000
+YOUNG_MAX = 10_000  # objects that a collection looks at: some milliseconds
 SHARED_TURNS = 4  # turns of the loop that the edge gets between slices
 
 Send = Callable[[list[Message]], None]
@@ -198,13 +197,11 @@ class Driver:
         self._tidy(idle)
 
     def _tidy(self, idle: bool) -> None:
-        """Collect garbage where nobody waits for it: young in the gaps, or when much has piled up.
+        """Collect garbage behind a commit, little by little, so that nobody waits for it long.
 
         What a collection finds alive lives long (caches, indexes) and is not looked at again.
         """
-        if not self._collects:
-            return
-        if idle and gc.get_count()[0] > YOUNG_IN_A_GAP or gc.get_count()[0] > YOUNG_MAX:
+        if self._collects and gc.get_count()[0] > YOUNG_MAX:
             gc.collect(1)
             gc.freeze()
             if idle:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 EXAMPLE = """\
 examples:
   python manage.py bench lifecycle --pods 1000 --json
+  python manage.py bench latency --pods 300 --runs 5 --json
   python manage.py bench demo --json
   python manage.py bench api --json
 """
@@ -22,18 +23,28 @@ class Command(BaseCommand):
     def add_arguments(self, parser: Any) -> None:
         parser.epilog = EXAMPLE
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.add_argument("name", choices=("lifecycle", "demo", "api"), help="what to measure")
-        parser.add_argument("--pods", type=int, default=1000, help="pods to start (lifecycle)")
+        parser.add_argument(
+            "name", choices=("lifecycle", "latency", "demo", "api"), help="what to measure"
+        )
+        parser.add_argument(
+            "--pods", type=int, default=1000, help="pods to start (lifecycle, latency)"
+        )
+        parser.add_argument("--runs", type=int, default=3, help="how often to measure (latency)")
         parser.add_argument("--memory", action="store_true", help="store in memory (lifecycle)")
         parser.add_argument("--json", action="store_true", help="one JSON object, on one line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["pods"] < 1:
-            raise CommandError("--pods must be at least 1")
+        for name in ("pods", "runs"):
+            if options[name] < 1:
+                raise CommandError(f"--{name} must be at least 1")
         if options["name"] == "lifecycle":
             from lifecycle.bench import lifecycle_pods
 
             figures = lifecycle_pods.run(options["pods"], options["memory"])
+        elif options["name"] == "latency":
+            from lifecycle.bench import latency
+
+            figures = latency.run(options["pods"], options["runs"])
         elif options["name"] == "api":
             from lifecycle.bench import api_load
 

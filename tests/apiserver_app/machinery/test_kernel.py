@@ -311,3 +311,70 @@ def test_a_lock_whose_waiter_was_cancelled_goes_to_the_next() -> None:
     kernel.cancel(waiting)
     drive(kernel)
     assert seen == ["a", "c"]
+
+
+def test_a_task_that_does_many_things_lets_the_others_go_on_between_them() -> None:
+    kernel = Kernel()
+    box: Mailbox[int] = Mailbox(kernel)
+    for number in range(100):
+        box.put(number)
+    box.close()
+    taken: list[int] = []
+    seen_by_other: list[int] = []
+
+    async def take() -> None:
+        while (number := await box.get()) is not None:
+            taken.append(number)
+
+    async def other() -> None:
+        while len(taken) < 100:
+            seen_by_other.append(len(taken))
+            await kernel.pause()
+
+    kernel.spawn("take", take())
+    kernel.spawn("other", other())
+    drive(kernel)
+    assert taken == list(range(100))
+    assert seen_by_other == [63]
+
+
+def test_a_long_request_from_outside_does_not_keep_the_next_one_waiting() -> None:
+    kernel = Kernel()
+    seen: list[str] = []
+
+    async def long() -> None:
+        for _ in range(3):
+            seen.append("long")
+            await kernel.spend(100)
+
+    async def short() -> None:
+        seen.append("short")
+
+    kernel.spawn("long", long(), lane=OUTSIDE)
+    kernel.run_ready(1)
+    kernel.spawn("short", short(), lane=OUTSIDE)
+    drive(kernel)
+    assert seen == ["long", "short", "long", "long"]
+
+
+def test_a_task_that_is_held_pauses_where_it_would_have() -> None:
+    def pauses(held: bool) -> list[int]:
+        kernel = Kernel()
+        seen: list[int] = []
+
+        async def work() -> None:
+            for number in range(8):
+                before = kernel.steps
+                await kernel.spend(20)
+                if kernel.steps != before:
+                    seen.append(number)
+                if held:
+                    await kernel.hold()
+
+        kernel.spawn("work", work())
+        for _ in range(30):
+            kernel.frozen = False
+            kernel.run_ready(1)
+        return seen
+
+    assert pauses(held=True) == pauses(held=False) == [3, 7]
