@@ -320,7 +320,7 @@ class Scheduler:
         if blockers:
             self.queue.failed(key, blockers)
         else:  # no node is there at all
-            self.queue.retry(key)
+            self.queue.retry(key, background=True)
         now = self._handlers.pod(key)
         if now is not None and not now["spec"].get("nodeName"):
             self.queue.nominator.put(now, outcome.nominated)

@@ -184,12 +184,14 @@ class SchedulingQueue:
             return
         self._tell("later", key, 0, 0)
 
-    def retry(self, key: str) -> None:
-        """The attempt itself went wrong: again after its back-off."""
+    def retry(self, key: str, *, background: bool = False) -> None:
+        """The attempt itself went wrong: again after its back-off, for which time is not advanced
+        when it is in the background."""
         queued = self._pods.get(key)
         if queued is not None and queued.place == TAKEN:
             self._wait(key, queued, (), erred=True)
-            self._release(key, queued, 0)
+            background = background or queued.attempts > ERRED_FOREGROUND
+            self._release(key, queued, 0, background=background)
 
     def _wait(self, key: str, queued: Queued, blockers: tuple[str, ...], *, erred: bool) -> None:
         queued.place = WAITING
@@ -229,7 +231,9 @@ class SchedulingQueue:
             if queued.since <= limit:
                 self._release(key, queued, 0)
 
-    def _release(self, key: str, queued: Queued, revision: int) -> None:
+    def _release(
+        self, key: str, queued: Queued, revision: int, *, background: bool = False
+    ) -> None:
         if key in self.preempting:
             return
         self._waiting.pop(key, None)
@@ -243,9 +247,8 @@ class SchedulingQueue:
         queued.turn = self._turn
         heapq.heappush(self._backoff, (ready_at, queued.turn, key))
         self._tell("retry", key, revision, (ready_at - self._kernel.now) / SECOND)
-        hopeless = queued.erred and queued.attempts > ERRED_FOREGROUND
         queued.timer = self._kernel.call_at(
-            ready_at, self._backed_off, (key, queued.turn), background=hopeless
+            ready_at, self._backed_off, (key, queued.turn), background=background
         )
         if self._pops_backoff and not queued.erred:
             self._called.set()
