@@ -186,7 +186,7 @@ class ReplicaSetController(Controller):
                 if not podcontrol.is_namespace_terminating(error):
                     raise
 
-        created, failure, batches = await podcontrol.slow_start(count, create)
+        created, failure, batches = await podcontrol.slow_start(self.kernel, count, create)
         if created < count:
             self.expectations.creation_observed(key, count - created)
         sizes = ", ".join(str(size) for size in batches)
@@ -263,6 +263,7 @@ class ReplicaSetController(Controller):
                     raise
                 owner = await self.client.get(self.resource, namespace, name)
             else:
+                await self.kernel.pause()  # the cache shows it before the key comes again
                 break
         return True
 

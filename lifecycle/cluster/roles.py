@@ -73,7 +73,8 @@ def control_plane(
     manager = controllermanager.build(
         kernel, probe, rand,
         clients.client(
-            "system:kube-controller-manager", "kube-controller-manager",
+            "system:kube-controller-manager",
+            clients.agent("kube-controller-manager", "shared-informers"),
             component=controllermanager.NAME,
         ),
         clients.account, version=version, root_ca=inputs.ca_pem,
@@ -83,7 +84,10 @@ def control_plane(
     )  # fmt: skip
     chooser = scheduler.build(
         kernel, probe, rand,
-        clients.client("system:kube-scheduler", "kube-scheduler", component=scheduler.NAME),
+        clients.client(
+            "system:kube-scheduler", clients.agent("kube-scheduler", "scheduler"),
+            component=scheduler.NAME,
+        ),
         version=version,
     )  # fmt: skip
     return {
@@ -100,7 +104,7 @@ def kubelets(
     for number in range(1, inputs.nodes + 1):
         name = f"node-{number}"
         client = clients.client(
-            f"system:node:{name}", "kubelet", ("system:nodes",), f"kubelet/{name}"
+            f"system:node:{name}", clients.agent("kubelet"), ("system:nodes",), f"kubelet/{name}"
         )
         nodes.append(
             kubelet.build(

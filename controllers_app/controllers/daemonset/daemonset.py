@@ -154,7 +154,7 @@ class DaemonSetController(Controller):
         async def create(number: int) -> None:
             await self._pod_control.create(owner, _pod(owner, creates[number], hash_))
 
-        created, failure, _ = await podcontrol.slow_start(len(creates), create)
+        created, failure, _ = await podcontrol.slow_start(self.kernel, len(creates), create)
         if created < len(creates):
             self.expectations.creation_observed(key, len(creates) - created)
         _, refusal = await self._pod_control.delete_all(key, owner, deletes, self.expectations)

@@ -81,6 +81,7 @@ class JobController(Controller):
             summary, wait, failure = await self._go_on(key, state, satisfied)
         changed = self._count(state)
         await self._track(key, state, changed)
+        await self.kernel.pause()  # the cache shows it before the key comes again
         if failure is not None:
             raise failure
         return Result(summary, self._next(job, wait))
@@ -213,7 +214,7 @@ class JobController(Controller):
         async def create(number: int) -> None:
             await self._pod_control.create(state.job, bodies[number])
 
-        created, failure, batches = await podcontrol.slow_start(len(bodies), create)
+        created, failure, batches = await podcontrol.slow_start(self.kernel, len(bodies), create)
         if created < len(bodies):
             self.expectations.creation_observed(key, len(bodies) - created)
         state.count += created

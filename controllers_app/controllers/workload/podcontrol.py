@@ -10,12 +10,14 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import ownership
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.expectations import Expectations
 
 SLOW_START_INITIAL = 1
+TURNS = 2  # of caches, and then of those that they wake
 
 
 def pod_from_template(template: Object, owner: Object) -> Object:
@@ -81,12 +83,13 @@ class PodControl:
 
 
 async def slow_start(
-    count: int, act: Callable[[int], Awaitable[object]]
+    kernel: Kernel, count: int, act: Callable[[int], Awaitable[object]]
 ) -> tuple[int, errors.ApiError | None, list[int]]:
     """Calls `act` count times in batches of 1, 2, 4, ...; stops after a batch with a failure.
 
     Returns the number of successes, the first refusal and the sizes of the batches tried. So a
-    quota that refuses everything costs one request, not a thousand.
+    quota that refuses everything costs one request, not a thousand. Between two batches others
+    act on what was created: the scheduler binds the first pod while the second is on its way.
     """
     batches: list[int] = []
     done = 0
@@ -105,6 +108,9 @@ async def slow_start(
         if failure is not None:
             return done, failure, batches
         batch = min(2 * batch, count - done)
+        if batch:
+            for _ in range(TURNS):
+                await kernel.pause()
     return done, None, batches
 
 
