@@ -132,7 +132,7 @@ function whyBlocks(model, cycle, result, words) {
         }),
       );
     } else blocks.push(...partBlocks(model, cycle, result, words));
-  } else if (!cycle.message) blocks.push(p(words, 'cycle.under'));
+  } else if (!cycle.message && !cycle.preemption) blocks.push(p(words, 'cycle.under'));
   blocks.push(...lostBlocks(model, cycle, result, words));
   const failed = Object.entries(cycle.failed);
   for (const [node, [plugin, message]] of failed.slice(0, 3)) {
