@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from apiserver_app.machinery.meta import Credential, User
 
+EVER = 1 << 62  # µs: a moment that does not come
+
 
 @dataclass(frozen=True, slots=True)
 class Try:
@@ -33,6 +35,8 @@ class Try:
     reason: str = ""  # an authorizer's reason in upstream's words; often empty there too
     error: str = ""  # why it could not decide
     audiences: tuple[str, ...] = ()  # the requested audiences that the token is valid for
+    # of an authenticator's allow: until when (µs) the same credential gets the same answer
+    until: int = 0
 
 
 # immediate, or awaited when a remote service has to be asked

@@ -18,6 +18,7 @@ from apiserver_app.gates.gate import Step
 from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import READS, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.input import bodies
 from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.handlers.verbs import deletes
@@ -47,18 +48,20 @@ class Pipeline:
 
     async def handle(self, request: Request) -> Outcome:
         """Take a request to its answer, or to an ApiError with its Status."""
-        task, counters = self.kernel.current, self.cluster.counters
+        task, call, counters = self.kernel.current, request.call, self.cluster.counters
         assert task is not None, "requests are handled inside a task of the kernel"
-        parent, call, info = task.span, request.call, request.call.info
+        parent, info = task.span, call.info
         request.span = task.span = await self.probe.hop(
             "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
             info.key if info else "", call.subresource, call.namespace, bodies.name_in(call),
         )  # fmt: skip
         came, code, answered = self.kernel.now, 500, False
-        changes = request.verb not in READS
+        changes = call.verb not in READS
         counters.in_flight[changes] += 1
+        request.audit_id = call.headers.get("audit-id") or self.cluster.rand.uuid()
         try:
-            outcome = await self.dispatch(request)
+            await gate.run(request, self._filters[call.outside])
+            outcome = await self._operate(request)
             code = outcome.code
             revision = meta.revision_of(outcome.obj) if outcome.obj else self.cluster.store.revision
             answered = True
@@ -68,6 +71,10 @@ class Pipeline:
             return outcome
         except errors.ApiError as error:
             answered, code = True, error.code
+            if not error.gate:  # it was raised between or behind the gates
+                error.gate = request.gate
+                stored = request.operation.call if request.gate == "etcd" else ""
+                await gate.record(request, error.gate, decision.refused(error, stored))
             if request.audit is not None:
                 await self._log(request, None, error)
             await self.probe.hop("response", error.code, error.reason, error.message, 0)
@@ -75,33 +82,23 @@ class Pipeline:
         finally:
             if not answered:  # a bug, or the caller was killed: no span stays open
                 self.probe.tell("response", 500, "InternalError", UNANSWERED, 0, span=request.span)
-            if request.place is not None:
-                self.cluster.flow.leave(request.place)
+            if request.seats is not None:
+                self.cluster.flow.leave(request.seats)
             counters.in_flight[changes] -= 1
-            counters.answered(request.call, code, self.kernel.now - came)
+            counters.answered(call, code, self.kernel.now - came)
             task.span = parent
 
-    async def dispatch(self, request: Request) -> Outcome:
-        """The filters, the gates of the operation, the answer. Whatever refuses is recorded."""
-        request.audit_id = request.call.headers.get("audit-id") or self.cluster.rand.uuid()
-        try:
-            await gate.run(request, self._filters[request.call.outside])
-            operation = request.operation
-            request.gate = operation.refuses_as
-            begun = operation.begin(request)
-            if begun is not None:
-                await begun
-            if operation.passes:
-                await self.write(request)
-            return await request.operation.answer(request)
-        except errors.ApiError as error:
-            if not error.gate:  # it was raised between or behind the gates
-                error.gate = request.gate
-                call = request.operation.call if request.gate == "etcd" else ""
-                await self.probe.hop(
-                    "gate", error.gate, "deny", decision.refused(error, call).detail
-                )
-            raise
+    async def _operate(self, request: Request) -> Outcome:
+        """The gates of the operation, the answer."""
+        operation = request.operation
+        request.gate = operation.refuses_as
+        begun = operation.begin(request)
+        if begun is not None:
+            await begun
+        if operation.passes:
+            await self.write(request)
+        outcome = request.operation.answer(request)
+        return outcome if isinstance(outcome, Outcome) else await outcome
 
     async def write(self, request: Request) -> None:
         """Through the gates of a write; again, when somebody else was faster."""
@@ -109,7 +106,9 @@ class Pipeline:
         if request.operation is deletes.DELETE_COLLECTION:
             for _ in deletes.collected(request):
                 await gate.run(request, passes)
-                await deletes.give_back(request)
+                given_back = deletes.answered(request)
+                if not isinstance(given_back, Outcome):
+                    await given_back
                 await self.kernel.spend(REQUEST_WORK)
             return
         while True:
@@ -148,8 +147,8 @@ class Pipeline:
             told = event.complete(now, code=outcome.code, obj=obj, annotations=request.annotations)
         if told is not None:
             about = auditor.detail(event.finding, request.audit_id)
-            detail = {**about, "word": "logged", "event": told}
-            await self.probe.hop("gate", "audit", "allow", detail)
+            logged = Decision("allow", {**about, "word": "logged", "event": told})
+            await gate.record(request, "audit", logged)
         if log is not None and log.blocks:
             await log.settle()
 

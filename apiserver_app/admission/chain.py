@@ -1,10 +1,11 @@
 """The admission chain: every plugin in upstream's order, the mutating phase, then the validating.
 
 Each plugin that was asked is told of at once, by itself, so that the cluster can be held between
-two plugins: `await tell(phase, name, verdict, why, ops)`. Plugins that do not look at this kind or
-operation, and those that answer skip, are told of together when the phase ends: one call with
-verdict "skip" and their names joined by commas. A refusal is told of as "deny" with its message,
-ends the chain and is raised; nobody behind it is asked. Reads never come here.
+two plugins: `tell(phase, name, verdict, why, ops)`, awaited when it returns something. Plugins that
+do not look at this kind or operation, and those that answer skip, are told of together when the
+phase ends: one call with verdict "skip" and their names joined by commas. A refusal is told of as
+"deny" with its message, ends the chain and is raised; nobody behind it is asked. Reads never come
+here.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/{chain,reinvocation}.go and
 pkg/kubeapiserver/options/plugins.go.
@@ -12,8 +13,8 @@ pkg/kubeapiserver/options/plugins.go.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from apiserver_app.admission.plugin import Attributes, Later, Ops, Plugin, Verdict
 from apiserver_app.machinery.errors import ApiError
@@ -23,7 +24,7 @@ MUTATING, VALIDATING = "mutating", "validating"
 SKIPPED_WHY = "not for this kind or operation"
 
 # (phase, plugin or names joined by commas, verdict, why, ops)
-Tell = Callable[[str, str, str, str, Ops], Awaitable[None]]
+Tell = Callable[[str, str, str, str, Ops], Awaitable[object] | None]
 Ask = Callable[[Attributes], Verdict | Awaitable[Verdict]]
 
 
@@ -46,47 +47,47 @@ class Chain:
         self._sleep = sleep
         self._plans: dict[tuple[str, str, str, str], _Plan] = {}
 
-    async def mutate(self, attributes: Attributes, tell: Tell) -> int:
+    def mutate(self, attributes: Attributes, tell: Tell) -> Coroutine[Any, Any, int]:
         """Run the mutating phase; attributes.obj is changed in place. The number of changes.
 
         After a webhook changed something the phase is run once more, as upstream does: plugins see
         what it added, and webhooks that ask for it are called again.
         """
-        changes = await self._run(MUTATING, attributes, tell)
-        if attributes.run.reinvoke:
-            attributes.run.round = 1
-            changes += await self._run(MUTATING, attributes, tell)
-        return changes
+        return self._run(MUTATING, attributes, tell)
 
-    async def validate(self, attributes: Attributes, tell: Tell) -> int:
+    def validate(self, attributes: Attributes, tell: Tell) -> Coroutine[Any, Any, int]:
         """Run the validating phase. Always 0."""
-        return await self._run(VALIDATING, attributes, tell)
+        return self._run(VALIDATING, attributes, tell)
 
     async def _run(self, phase: str, attributes: Attributes, tell: Tell) -> int:
-        plan = self._plan(phase, attributes)
-        skipped: list[str] | None = None
+        asked, skipped = self._plan(phase, attributes)
         changes = 0
-        for name, ask in plan.asked:
+        for name, ask in asked:
             try:
-                said = ask(attributes)
-                verdict = said if isinstance(said, Verdict) else await said
+                verdict = ask(attributes)
+                if not isinstance(verdict, Verdict):
+                    verdict = await verdict
             except Later as later:
                 verdict = await self._again(phase, name, ask, attributes, later, tell)
             except ApiError as error:
-                await tell(phase, name, "deny", error.message, [])
-                raise
+                await _refuse(phase, name, error, tell)
             if verdict.verdict == "skip":
-                if skipped is None:
-                    skipped = list(plan.skipped)
-                skipped.append(name)
+                skipped = (*skipped, name)
                 continue
             if verdict.ops:
                 changes += len(verdict.ops)
                 _apply(attributes, verdict.ops)
-            await tell(phase, name, verdict.verdict, verdict.why, verdict.ops)
-        names = plan.skipped if skipped is None else skipped
-        if names:
-            await tell(phase, ",".join(names), "skip", SKIPPED_WHY, [])
+            held = tell(phase, name, verdict.verdict, verdict.why, verdict.ops)
+            if held is not None:
+                await held
+        if skipped:
+            held = tell(phase, ",".join(skipped), "skip", SKIPPED_WHY, [])
+            if held is not None:
+                await held
+        run = attributes.run
+        if run.reinvoke and not run.round and phase == MUTATING:
+            run.round = 1
+            changes += await self._run(phase, attributes, tell)
         return changes
 
     async def _again(
@@ -110,8 +111,7 @@ class Chain:
                     later = again
             raise later.otherwise
         except ApiError as error:
-            await tell(phase, name, "deny", error.message, [])
-            raise
+            await _refuse(phase, name, error, tell)
         finally:
             attributes.run.attempt = 0
 
@@ -138,6 +138,14 @@ class Chain:
             else:
                 skipped.append(plugin.name)
         return _Plan(tuple(asked), tuple(skipped))
+
+
+async def _refuse(phase: str, name: str, error: ApiError, tell: Tell) -> NoReturn:
+    """Record the refusal of a plugin, and raise it."""
+    held = tell(phase, name, "deny", error.message, [])
+    if held is not None:
+        await held
+    raise error
 
 
 def _apply(attributes: Attributes, ops: Ops) -> None:

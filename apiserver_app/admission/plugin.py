@@ -33,6 +33,7 @@ RESOURCES, SECURITY = "resource management", "security"
 DEFAULTING, CONSISTENCY = "defaulting", "referential consistency"
 EXTENSION = "extension"  # what users hook in themselves
 
+_NO_OPTIONS: Object = {}
 Ops = list[dict[str, Any]]  # RFC 6902: {"op": "add", "path": "/spec/tolerations", "value": [...]}
 
 
@@ -53,52 +54,74 @@ class Means:
     root: Callable[[ResourceInfo, str], Field]
 
 
-@dataclass(slots=True)
 class Run:
     """One run of the chain, both phases: what it needs to remember while plugins are asked."""
 
-    attempt: int = 0  # how often the plugin being asked has said Later
+    attempt = 0  # how often the plugin being asked has said Later
     # a webhook changed the object in round 0: the phase is run again as round 1
-    reinvoke: bool = False
-    round: int = 0
-    # what a plugin remembers from its first round for its second, by its name
-    remembered: dict[str, Any] = field(default_factory=dict)
-    # what expressions asked the authorizers so far
-    decisions: dict[auth.Attributes, auth.Decision] = field(default_factory=dict)
-    # for the trace: calls to others that the plugin being asked made, and what it evaluated, one
-    # entry a policy, binding and parameter
-    calls: list[Object] = field(default_factory=list)
-    policies: list[Object] = field(default_factory=list)
+    reinvoke = False
+    round = 0
     # for metrics, of this phase: plugins that decided in no time, and all calls that were made
-    quiet: list[str] = field(init=False)
-    called: list[Object] = field(init=False)
+    quiet: list[str]
+    called: list[Object]
+
+    def __init__(self) -> None:
+        # what a plugin remembers from its first round for its second, by its name
+        self.remembered: dict[str, Any] = {}
+        # what expressions asked the authorizers so far
+        self.decisions: dict[auth.Attributes, auth.Decision] = {}
+        # for the trace: calls to others that the plugin being asked made, and what it evaluated,
+        # one entry a policy, binding and parameter
+        self.calls: list[Object] = []
+        self.policies: list[Object] = []
 
 
-@dataclass(slots=True)
 class Attributes:
     """One request as admission sees it. `obj` is None on delete; on connect it is the options of
-    the subresource (PodExecOptions), which nobody changes."""
+    the subresource (PodExecOptions), which nobody changes. `annotations` are for the audit log,
+    `now` is µs since 1970."""
 
-    operation: str
-    info: ResourceInfo
-    subresource: str
-    namespace: str
-    name: str
-    obj: Object | None
-    old: Object | None
-    user: User
-    reader: Reader
-    rand: Rand
-    now: int  # µs since 1970
-    version: Release = releases.DEFAULT
-    dry_run: bool = False
-    options: Object = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    means: Means | None = None
-    # for the audit log: key -> value
-    annotations: dict[str, str] = field(default_factory=dict)
-    authorization: auth.Authorization = field(kw_only=True)
-    run: Run = field(default_factory=Run)
+    def __init__(
+        self,
+        operation: str,
+        info: ResourceInfo,
+        subresource: str,
+        namespace: str,
+        name: str,
+        obj: Object | None,
+        old: Object | None,
+        user: User,
+        reader: Reader,
+        rand: Rand,
+        now: int,
+        version: Release = releases.DEFAULT,
+        *,
+        authorization: auth.Authorization,
+        warnings: list[str],
+        annotations: dict[str, str],
+        options: Object = _NO_OPTIONS,
+        dry_run: bool = False,
+        means: Means | None = None,
+    ) -> None:
+        self.operation = operation
+        self.info = info
+        self.subresource = subresource
+        self.namespace = namespace
+        self.name = name
+        self.obj = obj
+        self.old = old
+        self.user = user
+        self.reader = reader
+        self.rand = rand
+        self.now = now
+        self.version = version
+        self.warnings = warnings
+        self.annotations = annotations
+        self.options = options
+        self.authorization = authorization
+        self.dry_run = dry_run
+        self.means = means
+        self.run = Run()
 
     @property
     def on_pods(self) -> bool:
@@ -106,7 +129,7 @@ class Attributes:
         return self.info.key == "pods" and not self.subresource
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which costs each time; nobody changes one
 class Verdict:
     """What a plugin said. verdict: allow, change, skip (does not apply). `why` is one sentence."""
 

@@ -42,11 +42,14 @@ class Demand:
         self._since = self._start = kernel.now
 
     def set(self, value: int) -> None:
-        now, old = self._kernel.now, self._value
-        if now != self._since:
-            area = old * (now - self._since)
-            self._sum += area
-            self._squares += area * old
+        now = self._kernel.now
+        elapsed = now - self._since
+        if elapsed:
+            old = self._value
+            if old:
+                area = old * elapsed
+                self._sum += area
+                self._squares += area * old
             self._since = now
         self._value = value
         if value > self.peak:

@@ -14,14 +14,14 @@ import hashlib
 from collections.abc import Awaitable
 
 from apiserver_app.flags import Flags
-from apiserver_app.flowcontrol import borrowing
+from apiserver_app.flowcontrol import borrowing, levels
 from apiserver_app.flowcontrol.borrowing import Bounds
 from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS, Schemas
 from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Shape, deal
 from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.flowcontrol.workestimator import ONE, Estimator, Work
 from apiserver_app.handlers.call import Call
-from apiserver_app.handlers.cluster import Place
+from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
@@ -53,7 +53,7 @@ class Control:
         self._generation = (-1, -1)
         self._known: dict[tuple[object, ...], Flow] = {}
 
-    def admit(self, request: Request) -> Place | Awaitable[Place]:
+    def admit(self, request: Request) -> Decision | Awaitable[Decision]:
         """Where the request is served, or what to await for it. Raises 429."""
         user, call = request.user, request.call
         if call.subresource in LASTING:
@@ -61,21 +61,22 @@ class Control:
         flow = self._flow(user, call)
         request.flow = flow.uids
         level = flow.level
-        work, watches = self._estimator.of(call, level.shape.widest)
+        work, watches = self._estimator.of(call, level.widest)
         if watches is not None:
             flow.tally.watches.add(watches)
         if work is ONE:
             flow.tally.narrow += 1
         else:
             flow.tally.widths.add(work.seats)
-        taken = level.take(flow, work, user.name, call)
+        taken = request.seats = level.take(flow, work, user.name, call)
         if taken is None:
-            return self._wait(flow, work, user, call)
-        return Place(flow.detail if work is ONE else _work_detail(flow, work, watches), taken)
+            return self._wait(request, flow, work)
+        if work is ONE:
+            return flow.decision
+        return Decision("allow", _work_detail(flow, work, watches))
 
-    def leave(self, place: Place) -> None:
-        if place.taken is not None:
-            place.taken.level.leave(place.taken)
+    def leave(self, seats: levels.Request) -> None:
+        seats.level.leave(seats)
 
     async def lend(self) -> None:
         """Adjust the limits again and again, for as long as the server runs."""
@@ -91,10 +92,10 @@ class Control:
             self._generation = generation
             self._digest()
 
-    async def _wait(self, flow: Flow, work: Work, user: User, call: Call) -> Place:
-        level = flow.level
+    async def _wait(self, request: Request, flow: Flow, work: Work) -> Decision:
+        level, call = flow.level, request.call
         try:
-            request = await level.wait(flow, work, user.name, call, _patience(call))
+            taken = await level.wait(flow, work, request.user.name, call, _patience(call))
         except Refused as refused:
             flow.tally.refused(refused.why)
             error = level.refused()
@@ -105,11 +106,12 @@ class Control:
             raise error from refused
         detail = {
             **_work_detail(flow, work, None),
-            "position": request.position, "waited": request.waited,
+            "position": taken.position, "waited": taken.waited,
         }  # fmt: skip
-        if request.queue is not None:
-            detail["queue"] = request.queue.index
-        return Place(detail, request)
+        if taken.queue is not None:
+            detail["queue"] = taken.queue.index
+        request.seats = taken
+        return Decision("allow", detail)
 
     def _flow(self, user: User, call: Call) -> Flow:
         self.refresh()
@@ -201,7 +203,7 @@ class Control:
         return Shape(bounds, queues, hand, queuing.get("queueLengthLimit") or LENGTH_DEFAULT)
 
 
-UNCOUNTED = Place({"word": "lasting", "why": "requests that last take no seat"}, None)
+UNCOUNTED = Decision("allow", {"word": "lasting", "why": "requests that last take no seat"})
 MANDATORY: dict[str, Object] = {
     EXEMPT: {"metadata": {"name": EXEMPT}, "spec": {"type": "Exempt", "exempt": {}}},
     CATCH_ALL: {
@@ -265,24 +267,23 @@ class MaxInFlight:
         self.tallies: dict[tuple[str, str], Tally] = {}
         self.fair_fraction = 0.0
 
-    def admit(self, request: Request) -> Place | Awaitable[Place]:
+    def admit(self, request: Request) -> Decision:
         user, call = request.user, request.call
         if call.subresource in LASTING or call.verb == "watch":
             return UNCOUNTED
         flow = self._flows[call.verb not in READS]
         level = flow.level
-        taken = level.take(flow, ONE, user.name, call)
+        taken = request.seats = level.take(flow, ONE, user.name, call)
         if taken is not None:
-            return Place({"word": f"{level.executing} in flight"}, taken)
+            return Decision("allow", {"word": f"{level.executing} in flight"})
         if "system:masters" in user.groups:
-            return Place({"word": "over the limit", "why": "of system:masters"}, None)
+            return Decision("allow", {"word": "over the limit", "why": "of system:masters"})
         error = level.refused()
         error.about = {"word": "429", "why": f"{level.executing} {level.name} requests in flight"}
         raise error
 
-    def leave(self, place: Place) -> None:
-        if place.taken is not None:
-            place.taken.level.leave(place.taken)
+    def leave(self, seats: levels.Request) -> None:
+        seats.level.leave(seats)
 
     def refresh(self) -> None:
         """Does nothing: there is no configuration to follow."""

@@ -17,9 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from apiserver_app.flowcontrol.borrowing import Account, Bounds
 from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.flowcontrol.workestimator import SERVICE_SECONDS, WIDEST, Work
+from apiserver_app.handlers.decision import Decision
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
 
@@ -37,6 +40,10 @@ class Flow:
     tally: Tally
     detail: dict[str, Any] = field(default_factory=dict)
     uids: tuple[str, str] = ("", "")
+    decision: Decision = field(init=False)  # about a request of one seat that is served at once
+
+    def __post_init__(self) -> None:
+        self.decision = Decision("allow", orjson.Fragment(orjson.dumps(self.detail)))
 
 
 @dataclass(slots=True, eq=False)
@@ -50,24 +57,26 @@ class Queue:
     next_dispatch: float = 0.0  # seat-seconds
 
 
-@dataclass(slots=True, eq=False)
 class Request:
     """An executing or waiting request. `Level.leave` gives its seats back."""
 
-    level: Level
-    flow: Flow
-    work: Work
-    user: str
-    call: Any
-    seats: int
-    arrived: int  # µs
-    progress: float = 0.0  # the level's virtual time at arrival
+    # defaults are attributes of the class: most requests never wait
+    progress = 0.0  # the level's virtual time at arrival
     queue: Queue | None = None
-    position: int = 0  # in its queue at arrival, from 1
-    since: int = 0  # start of execution, µs
-    waited: int = 0  # µs
+    position = 0  # in its queue at arrival, from 1
+    since = 0  # start of execution, µs
+    waited = 0  # µs
     signal: Signal | None = None  # while it waits
-    granted: bool = False
+    granted = False
+
+    def __init__(self, flow: Flow, work: Work, user: str, call: Any, arrived: int) -> None:
+        self.level = flow.level
+        self.flow = flow
+        self.work = work
+        self.user = user
+        self.call = call
+        self.seats = work.seats
+        self.arrived = arrived  # µs
 
 
 class Refused(Exception):
@@ -101,6 +110,7 @@ class Level:
     def __init__(self, kernel: Kernel, name: str, shape: Shape) -> None:
         self.name = name
         self.shape = shape
+        self.widest = shape.widest
         self.account = Account(kernel, shape.bounds, exempt=shape.exempt)
         self.uid = ""
         self.seats = 0  # in use
@@ -122,6 +132,7 @@ class Level:
     def reshape(self, shape: Shape) -> None:
         """Takes another configuration; waiting requests keep their places."""
         self.shape = shape
+        self.widest = shape.widest
         self.account.bounds = shape.bounds
         while len(self.queues) < shape.queues:
             self.queues.append(Queue(len(self.queues)))
@@ -134,7 +145,7 @@ class Level:
         seats = work.seats
         if self.waiting or not self._fits(seats):
             return None
-        request = Request(self, flow, work, user, call, seats, self._kernel.now)
+        request = Request(flow, work, user, call, self._kernel.now)
         if self.shape.queues:
             self._enter(request)
             flow.tally.passed += 1
@@ -149,7 +160,7 @@ class Level:
             self.rejected += 1
             raise Refused("concurrency-limit")
         kernel = self._kernel
-        request = Request(self, flow, work, user, call, work.seats, kernel.now)
+        request = Request(flow, work, user, call, kernel.now)
         queue = self._enter(request)
         if len(queue.waiting) >= self.shape.length and self.seats >= self.account.current:
             self.rejected += 1

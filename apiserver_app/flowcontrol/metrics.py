@@ -54,6 +54,6 @@ class Tally:
 
 def _with(histogram: Histogram, value: float, times: int) -> Histogram:
     out = Histogram(histogram.bounds)
-    out.add(value, times)
+    out.add_many(value, times)
     out.merge(histogram)
     return out

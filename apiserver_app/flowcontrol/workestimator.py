@@ -8,7 +8,7 @@ list_work_estimator,mutating_work_estimator,config}.go and pkg/util/flowcontrol/
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.input import readpath
@@ -26,21 +26,20 @@ _CHANGES = frozenset(("create", "update", "patch", "delete"))
 _SNAPSHOTLESS = Release(33)  # estimates as if the cache had no snapshots
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Work:
-    """`initial` seats while it executes; `final` seats for `extra` µs after its answer."""
+    """`initial` seats while it executes; `final` seats for `extra` µs after its answer. Never
+    changed."""
 
     initial: int = 1
     final: int = 0
     extra: int = 0
+    seats: int = field(init=False)
+    seat_seconds: float = field(init=False)
 
-    @property
-    def seats(self) -> int:
-        return self.initial if self.initial > self.final else self.final
-
-    @property
-    def seat_seconds(self) -> float:
-        return self.initial * SERVICE_SECONDS + self.final * self.extra / SECOND
+    def __post_init__(self) -> None:
+        self.seats = max(self.initial, self.final)
+        self.seat_seconds = self.initial * SERVICE_SECONDS + self.final * self.extra / SECOND
 
 
 ONE = Work()

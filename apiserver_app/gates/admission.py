@@ -37,17 +37,21 @@ class _Phase(Gate):
         self._kernel = cluster.kernel
         self._probe = cluster.probe
 
-    async def _decide(self, attributes: Attributes, ask: Ask) -> Decision:
-        teller = _Teller(self._kernel, self._probe, self._counters, attributes)
+    async def _decide(self, request: Request, ask: Ask) -> Decision:
+        teller = _Teller(self._kernel, self._probe, self._counters, request.attributes)
         try:
-            changes = await ask(attributes, teller.tell)
+            changes = await ask(request.attributes, teller.tell)
         except ApiError as error:
             detail = {"word": str(error.code), "message": error.message}
             return Decision("deny", detail, "rejected", refusal=error)
+        self._take_over(request)
         if changes:
             word = f"{changes} change{'s' if changes != 1 else ''}"
             return Decision("change", {"word": word, "passed": teller.passed}, "admitted")
         return Decision("allow", {"word": "agreed", "passed": teller.passed}, "admitted")
+
+    def _take_over(self, request: Request) -> None:
+        """Everybody agreed: what the phase leaves is what goes on."""
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
         run, refusal = request.attributes.run, decision.refusal
@@ -76,7 +80,9 @@ class _Teller:
         self.passed: list[tuple[str, str, str]] = []
         self._run.quiet, self._run.called = [], []
 
-    async def tell(self, phase: str, plugin: str, verdict: str, why: str, ops: Any) -> None:
+    def tell(
+        self, phase: str, plugin: str, verdict: str, why: str, ops: Any
+    ) -> Awaitable[object] | None:
         run, now = self._run, self._kernel.now
         if now == self._mark and verdict != "deny":
             run.quiet.append(plugin)
@@ -85,9 +91,9 @@ class _Teller:
                 plugin, phase, self._operation, now - self._mark, rejected=verdict == "deny"
             )
             self._mark = now
-        if not (run.calls or run.policies) and verdict in ("allow", "skip"):
+        if verdict in _AGREED and not run.calls and not run.policies:
             self.passed.append((plugin, verdict, why))
-            return
+            return None
         calls, policies = run.calls, run.policies
         told, self.passed = self.passed, []
         detail: Object = {}
@@ -96,7 +102,10 @@ class _Teller:
             run.called.extend(calls)
         if policies:
             run.policies, detail["policies"] = [], policies
-        await self._probe.hop("plugin", phase, plugin, verdict, why, ops, told, detail)
+        return self._probe.hop("plugin", phase, plugin, verdict, why, ops, told, detail)
+
+
+_AGREED = ("allow", "skip")
 
 
 class Mutating(_Phase):
@@ -106,18 +115,19 @@ class Mutating(_Phase):
     cost = 20
     source = "staging/src/k8s.io/apiserver/pkg/admission/chain.go Admit"
 
-    async def decide(self, request: Request) -> Decision:
-        attributes = request.attributes = request.operation.attributes(request)
-        if not request.operation.stores_object:
-            return await self._decide(attributes, self._chain.mutate)
-        before = request.obj["metadata"].get("managedFields")
-        decision = await self._decide(attributes, self._chain.mutate)
-        if decision.refusal is None:
-            assert attributes.obj is not None, "something is to be stored"
-            request.obj = attributes.obj
-            fieldowners.mend(request, attributes.obj, before)
-            rest.without_twins(request, attributes.obj, admitted=True)
-        return decision
+    def decide(self, request: Request) -> Awaitable[Decision]:
+        request.attributes = request.operation.attributes(request)
+        if request.operation.stores_object:
+            request.managed = request.obj["metadata"].get("managedFields")
+        return self._decide(request, self._chain.mutate)
+
+    def _take_over(self, request: Request) -> None:
+        if request.operation.stores_object:
+            obj = request.attributes.obj
+            assert obj is not None, "something is to be stored"
+            request.obj = obj
+            fieldowners.mend(request, obj, request.managed)
+            rest.without_twins(request, obj, admitted=True)
 
 
 class Validating(_Phase):
@@ -130,10 +140,10 @@ class Validating(_Phase):
     def decide(self, request: Request) -> Awaitable[Decision]:
         if request.operation.needs_create:
             return self._permitted(request)
-        return self._decide(request.attributes, self._chain.validate)
+        return self._decide(request, self._chain.validate)
 
     async def _permitted(self, request: Request) -> Decision:
         request.gate = "authorization"
         await creating.check_may_create(request)
         request.gate = self.name
-        return await self._decide(request.attributes, self._chain.validate)
+        return await self._decide(request, self._chain.validate)

@@ -5,12 +5,27 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/authenticat
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import NamedTuple
+
 from apiserver_app.gates import audit, details
 from apiserver_app.gates.gate import Gate
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Request
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, memos
+from apiserver_app.machinery.meta import Credential, User
+
+KNOWN_MAX = 16_384
+
+
+class _Known(NamedTuple):
+    """Who presents a credential, and until when that is sure."""
+
+    credential: Credential  # kept alive, so that its identity is not used twice
+    until: int  # µs
+    user: User
+    decision: Decision
 
 
 class Authentication(Gate):
@@ -24,26 +39,42 @@ class Authentication(Gate):
         self._kernel = cluster.kernel
         self._audit = cluster.audit
         self._counters = cluster.counters
-        self._details = details.Details()
+        self._allowed = details.Allowed()
+        # a component presents the same credential again and again
+        self._known: dict[int, _Known] = {}
 
-    async def decide(self, request: Request) -> Decision:
+    def decide(self, request: Request) -> Decision | Awaitable[Decision]:
+        known = self._known.get(id(request.call.credential))
+        if known is not None and self._kernel.now <= known.until:
+            request.user = known.user
+            return known.decision
+        return self._authenticate(request)
+
+    async def _authenticate(self, request: Request) -> Decision:
         call = request.call
         dropped: tuple[str, ...] = ()
         user, tries = await self._authentication.authenticate(
             call.credential, self._kernel.now, path=call.path
         )
-        if call.outside and user is not None:
-            request.call, dropped = call.without_credential()
-        detail = self._details.authentication(user, tries, dropped)
         if user is not None:
+            if call.outside:
+                request.call, dropped = call.without_credential()
             request.user = user
-            return Decision("allow", detail, "success")
+            decision = self._allowed.authentication(user, tries, dropped)
+            if tries[-1].until and not call.outside:
+                self._keep(_Known(call.credential, tries[-1].until, user, decision))
+            return decision
         if self._authentication.disabled:
             raise errors.internal("no User found in context")
         self._log(request)
         offered = call.credential.bearer or any(one.verdict == "deny" for one in tries)
         result = "error" if offered else "failure"
+        detail = details.authentication(user, tries)
         return Decision("deny", detail, result, refusal=errors.unauthorized())
+
+    def _keep(self, known: _Known) -> None:
+        memos.make_room(self._known, KNOWN_MAX)
+        self._known[id(known.credential)] = known
 
     def _log(self, request: Request) -> None:
         """A request that proved nobody is one event of its own."""

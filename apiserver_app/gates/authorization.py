@@ -23,13 +23,13 @@ class Authorization(Gate):
         self._authorization = cluster.access.authorization
         self._kernel = cluster.kernel
         self._counters = cluster.counters
-        self._details = details.Details()
+        self._allowed = details.Allowed()
 
     async def decide(self, request: Request) -> Decision:
         asked = request.asked()
         said = await self._authorization.authorize(asked)
         if said.allowed:
-            return Decision("allow", self._details.authorization(said), "allowed", said.reason)
+            return self._allowed.authorization(said)
         refusal = forbidden.refusal(asked, said, request.call.uri)
         detail = {**details.authorization(said), "message": refusal.message}
         if said.error:

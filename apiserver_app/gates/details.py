@@ -1,7 +1,7 @@
 """What the first gates decided, as data for the trace: words, tries, reasons.
 
 The same few answers come again and again (a component asks, its token is in the cache, one rule
-allows it), so they are encoded once and kept for as long as the very same tries are given.
+allows it), so the decision is made once and kept for as long as the very same tries are given.
 """
 
 from __future__ import annotations
@@ -10,52 +10,58 @@ from collections.abc import Sequence
 
 import orjson
 
-from apiserver_app.authprotocols import Decision, Try
+from apiserver_app import authprotocols as auth
+from apiserver_app.authprotocols import Try
+from apiserver_app.handlers.decision import Decision
+from apiserver_app.machinery import memos
 from apiserver_app.machinery.meta import Object, User
 
-KEPT_MAX = 2048
+KEPT_MAX = 16_384
 
 
-class Details:
-    """Encoded details by the identity of what they say. Bounded."""
+class Allowed:
+    """Decisions that let a request go on, by the identity of the tries they rest on. Bounded."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, ...], tuple[Sequence[Try], User | None, orjson.Fragment]] = {}
+        # what the key identifies is kept alive with the decision: no identity is used twice
+        self._kept: dict[tuple[int, ...], tuple[Sequence[Try], Decision]] = {}
 
     def authentication(
-        self, user: User | None, tries: Sequence[Try], dropped: Sequence[str] = ()
-    ) -> orjson.Fragment:
+        self, user: User, tries: Sequence[Try], dropped: Sequence[str] = ()
+    ) -> Decision:
         """Who was asked in which order, who it turned out to be, and which headers of the request
         are gone now."""
         key = (len(dropped), *map(id, tries))
         found = self._kept.get(key)
         if found is None:
-            detail = _authentication(user, tries)
+            detail = authentication(user, tries)
             if dropped:
                 detail["dropped"] = list(dropped)
-            found = self._keep(key, tries, user, detail)
-        return found[2]
+            found = self._keep(key, tries, Decision("allow", _encoded(detail), "success"))
+        return found[1]
 
-    def authorization(self, decision: Decision) -> orjson.Fragment:
+    def authorization(self, said: auth.Decision) -> Decision:
         """Which authorizer said what, and the rule it went by."""
-        tries = decision.tries
-        key = tuple(map(id, tries))
+        key = tuple(map(id, said.tries))
         found = self._kept.get(key)
         if found is None:
-            found = self._keep(key, tries, None, authorization(decision))
-        return found[2]
+            detail = _encoded(authorization(said))
+            found = self._keep(key, said.tries, Decision("allow", detail, "allowed", said.reason))
+        return found[1]
 
     def _keep(
-        self, key: tuple[int, ...], tries: Sequence[Try], user: User | None, detail: Object
-    ) -> tuple[Sequence[Try], User | None, orjson.Fragment]:
-        if len(self._kept) >= KEPT_MAX:
-            self._kept.clear()
-        # what the key identifies is kept alive with it, so that no identity is used twice
-        kept = self._kept[key] = (tries, user, orjson.Fragment(orjson.dumps(detail)))
+        self, key: tuple[int, ...], tries: Sequence[Try], decision: Decision
+    ) -> tuple[Sequence[Try], Decision]:
+        memos.make_room(self._kept, KEPT_MAX)
+        kept = self._kept[key] = (tries, decision)
         return kept
 
 
-def _authentication(user: User | None, tries: Sequence[Try]) -> Object:
+def _encoded(detail: Object) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps(detail))
+
+
+def authentication(user: User | None, tries: Sequence[Try]) -> Object:
     detail: Object = {
         "word": "known" if user is not None else "401",
         "tries": [_try(one) for one in tries],
@@ -69,14 +75,14 @@ def _authentication(user: User | None, tries: Sequence[Try]) -> Object:
     return detail
 
 
-def authorization(decision: Decision) -> Object:
+def authorization(said: auth.Decision) -> Object:
     """The detail of one decision, as plain data."""
     detail: Object = {
-        "word": "allowed" if decision.allowed else "403",
-        "tries": [_try(one) for one in decision.tries],
+        "word": "allowed" if said.allowed else "403",
+        "tries": [_try(one) for one in said.tries],
     }
-    if decision.reason:
-        detail["why"] = decision.reason
+    if said.reason:
+        detail["why"] = said.reason
     return detail
 
 

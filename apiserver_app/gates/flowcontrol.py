@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from apiserver_app.gates.gate import Gate
-from apiserver_app.handlers.cluster import ClusterContext, Place
+from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Request
 
@@ -23,12 +23,4 @@ class FlowControl(Gate):
         self._flow = cluster.flow
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
-        place = self._flow.admit(request)
-        if not isinstance(place, Place):
-            return self._wait(request, place)
-        request.place = place
-        return Decision("allow", place.detail)
-
-    async def _wait(self, request: Request, waits: Awaitable[Place]) -> Decision:
-        request.place = await waits
-        return Decision("allow", request.place.detail)
+        return self._flow.admit(request)

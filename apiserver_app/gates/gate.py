@@ -59,7 +59,7 @@ class Step(NamedTuple):
 
 async def run(request: Request, steps: Iterable[Step]) -> None:
     """Take the request through the gates. Raises the refusal of one of them."""
-    kernel, hop = request.cluster.kernel, request.cluster.probe.hop
+    kernel, record, span = request.cluster.kernel, request.cluster.probe.gate, request.span
     for refuses_as, decide, observe in steps:
         request.gate = refuses_as
         began = kernel.now
@@ -74,9 +74,18 @@ async def run(request: Request, steps: Iterable[Step]) -> None:
             call = request.operation.call if request.gate == "etcd" else ""
             decision = refused(error, call)
         decided = kernel.now
-        await hop("gate", request.gate, decision.verdict, decision.detail)
+        held = record(span, request.gate, decision.verdict, decision.detail)
+        if held is not None:
+            await held
         if decision.result:
             observe(request, decision, began, decided)
         if decision.refusal is not None:
             decision.refusal.gate = request.gate
             raise decision.refusal
+
+
+async def record(request: Request, name: str, decision: Decision) -> None:
+    """Record what was decided between the gates or behind them, under the name of one."""
+    held = request.cluster.probe.gate(request.span, name, decision.verdict, decision.detail)
+    if held is not None:
+        await held

@@ -48,7 +48,7 @@ class Etcd(Gate):
         self._kernel = cluster.kernel
         self._counters = cluster.counters
 
-    def decide(self, request: Request) -> Awaitable[Decision]:
+    def decide(self, request: Request) -> Decision | Awaitable[Decision]:
         return request.operation.store(request)
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import Means
@@ -17,6 +17,7 @@ from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.etcd.mvcc import Store
+from apiserver_app.handlers import decision
 from apiserver_app.handlers.server.counters import Counters
 from apiserver_app.handlers.server.life import Life
 from apiserver_app.machinery import errors
@@ -25,7 +26,7 @@ from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.net.nodeapi import Nodes
-from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.probe import GateProbe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import fields, labels
@@ -39,19 +40,15 @@ from apiserver_app.registry.watchcache import WatchCache
 _READS = ("get", "list", "watch")
 
 
-class Place(NamedTuple):
-    """Where a request is served: what the trace is told of it, and the seats it gives back."""
-
-    detail: Object
-    taken: Any
-
-
 class FlowControl(Protocol):
-    def admit(self, request: Any) -> Place | Awaitable[Place]:
-        """A place, at once or after a wait; 429 when there is none."""
+    def admit(self, request: Any) -> decision.Decision | Awaitable[decision.Decision]:
+        """Lets the request in, at once or after a wait, and sets its `seats`; 429 when there are
+        none."""
         ...
 
-    def leave(self, place: Place) -> None: ...
+    def leave(self, seats: Any) -> None:
+        """The request that took them is answered."""
+        ...
 
     def refresh(self) -> None:
         """Follow the configuration objects now."""
@@ -153,7 +150,7 @@ class ClusterContext:
     version: Release
     options: Options
     kernel: Kernel
-    probe: Probe
+    probe: GateProbe
     rand: Rand
     # what is stored
     store: Store

@@ -17,7 +17,7 @@ from apiserver_app import authprotocols as auth
 from apiserver_app.admission.plugin import CREATE, Attributes
 from apiserver_app.auditing.event import Event
 from apiserver_app.handlers.call import Call, Outcome
-from apiserver_app.handlers.cluster import ClusterContext, Place
+from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError, FieldError
@@ -51,7 +51,7 @@ class Request:
     audit_id = ""
     audit: Event | None = None  # what is logged of it, if anything
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
-    place: Place | None = None  # of flow control: given back with the answer
+    seats: Any = None  # of flow control: given back with the answer
     operation: Operation
     # of a write
     attempt = 0  # how often somebody else was faster
@@ -67,6 +67,7 @@ class Request:
     options: Object = _NONE  # of a deletion
     dry_run = False
     revision_named = False  # the client says which revision it changes
+    managed: Any = None  # its metadata.managedFields before admission
     granted = ""  # why it may grant what it grants
     outcome: Outcome
 
@@ -153,7 +154,7 @@ class Operation:
         """What its sender should know of an object that is legal."""
         return []
 
-    async def store(self, request: Request) -> Decision:
+    def store(self, request: Request) -> Decision | Awaitable[Decision]:
         """Set `request.outcome`."""
         raise NotImplementedError
 
@@ -161,5 +162,5 @@ class Operation:
         """Whether to begin anew on the newer object, since somebody else was faster."""
         return False
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome | Awaitable[Outcome]:
         return request.outcome

@@ -22,7 +22,11 @@ class Histogram:
     def count(self) -> int:
         return sum(self.buckets)
 
-    def add(self, value: float, times: int = 1) -> None:
+    def add(self, value: float) -> None:
+        self.buckets[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+    def add_many(self, value: float, times: int) -> None:
         self.buckets[bisect_left(self.bounds, value)] += times
         self.total += value * times
 

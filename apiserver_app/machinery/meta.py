@@ -71,19 +71,18 @@ class ResourceInfo:
     stored_version: str = ""
     custom: Custom | None = field(default=None, compare=False, repr=False)
 
-    @property
-    def key(self) -> str:
-        """GroupResource: `deployments.apps`, `pods`."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+    # GroupResource: `deployments.apps`, `pods`
+    key: str = field(init=False, compare=False, repr=False)
+    # the key of the strategy: that of the resource it is stored as
+    hub: str = field(init=False, compare=False, repr=False)
+    api_version: str = field(init=False, compare=False, repr=False)
 
-    @property
-    def hub(self) -> str:
-        """The key of the strategy: that of the resource it is stored as."""
-        return self.stored_key or self.key
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+    def __post_init__(self) -> None:
+        key = f"{self.plural}.{self.group}" if self.group else self.plural
+        version = f"{self.group}/{self.version}" if self.group else self.version
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "hub", self.stored_key or key)
+        object.__setattr__(self, "api_version", version)
 
     def etcd_key(self, namespace: str, name: str) -> str:
         if self.namespaced:

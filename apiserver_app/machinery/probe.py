@@ -11,6 +11,7 @@ lists all kinds and their fields.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any, Protocol
 
 # kind -> names of its fields, in the order of the record
@@ -84,4 +85,13 @@ class Probe(Protocol):
 
     async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
         """Records, charges the hop's modelled time, and stops here if a breakpoint says so."""
+        ...
+
+
+class GateProbe(Probe, Protocol):
+    """What records the requests of an API server, too."""
+
+    def gate(self, span: int, name: str, verdict: str, detail: Any) -> Awaitable[None] | None:
+        """The hop of a gate in the current task, whose span is given. It is awaited only when it
+        returns something, which it does while breakpoints are set."""
         ...

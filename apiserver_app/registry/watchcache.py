@@ -17,10 +17,11 @@ import orjson
 
 from apiserver_app.etcd import mvcc
 from apiserver_app.etcd.errors import CompactedError
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, memos, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
+HEADS_MAX = 16_384
 WINDOW = 512  # revisions kept for watches that start slightly in the past
 
 # not kept decoded: there are many, they are rarely read and no decision depends on them
@@ -119,6 +120,7 @@ class WatchCache:
         self.probe = probe
         self._storage: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._heads: dict[str, str] = {}  # a key up to its last slash -> storage path
         for info in resources:
             if info.storage:
                 self._storage.setdefault(info.key, info.storage)
@@ -238,6 +240,7 @@ class WatchCache:
         """Adds a custom resource."""
         self._storage[info.key] = info.storage
         self._names[info.storage] = info.key
+        self._heads.clear()
 
     def end(self, storage: str) -> None:
         """Ends the watches of a resource that is no longer served, or has another schema."""
@@ -252,7 +255,18 @@ class WatchCache:
         return len(watches)
 
     def storage_of(self, key: str) -> str:
+        head = key[: key.rfind("/")]
+        storage = self._heads.get(head)
+        if storage is not None:
+            return storage
         parts = key.split("/", 4)
+        storage = self._storage_at(parts)
+        if len(parts) > 4:  # then the head has all of what decides
+            memos.make_room(self._heads, HEADS_MAX)
+            self._heads[head] = storage
+        return storage
+
+    def _storage_at(self, parts: Names) -> str:
         if len(parts) > 3 and "." in parts[2]:  # a group: also of custom resources
             return f"{parts[2]}/{parts[3]}"
         if len(parts) > 3 and f"{parts[2]}/{parts[3]}" in self._names:

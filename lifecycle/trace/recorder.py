@@ -6,7 +6,7 @@ Records hold virtual time only, so equal runs give equal bytes. Nothing here rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -85,6 +85,16 @@ class Recorder:
             self._note(kind, fields, span, seq)
         return seq
 
+    def gate(self, span: int, name: str, verdict: str, detail: Any) -> Awaitable[None] | None:
+        kernel = self.kernel
+        self.seq = seq = self.seq + 1
+        fields = (name, verdict, detail)
+        self._records.append((seq, kernel.now, "gate", span, fields))
+        kernel.now += gates.COSTS[name]
+        if self._armed:
+            return self._maybe_hold("gate", fields, span, seq)
+        return None
+
     async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
         kernel = self.kernel
         self.seq = seq = self.seq + 1
@@ -94,7 +104,7 @@ class Recorder:
             task = kernel.current
             span = task.span if task is not None else 0
         self._records.append((seq, kernel.now, kind, span, fields))
-        kernel.now += gates.COSTS.get(fields[0], 0) if kind == "gate" else COSTS.get(kind, 0)
+        kernel.now += gates.COSTS[fields[0]] if kind == "gate" else COSTS.get(kind, 0)
         if self._armed:
             if kind == "request":
                 self._requests[seq] = fields

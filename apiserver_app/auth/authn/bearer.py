@@ -52,6 +52,7 @@ class TokenCache:
         if len(self._known) >= CACHE_LIMIT:
             unexpired = {key: entry for key, entry in self._known.items() if now < entry[1]}
             self._known = unexpired if len(unexpired) < CACHE_LIMIT else {}
+        until = now + int(seconds * 1_000_000)
         verdict = f'{answer.name} knew "{answer.user.name}"' if answer.user else answer.why
         hit = Try(
             "TokenCache",
@@ -61,8 +62,9 @@ class TokenCache:
             detail={"cached": True, "authenticator": answer.name, "verified": now},
             source=CACHE_SOURCE,
             audiences=answer.audiences,
+            until=until - 1,
         )
-        self._known[token, audiences] = (now, now + int(seconds * 1_000_000), hit)
+        self._known[token, audiences] = (now, until, hit)
 
 
 class BearerTokens:

@@ -8,7 +8,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go
 
 from __future__ import annotations
 
-from apiserver_app.authprotocols import Try
+from apiserver_app.authprotocols import EVER, Try
 from apiserver_app.machinery.meta import User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/authenticatorfactory/loopback.go"
@@ -22,7 +22,9 @@ class Loopback:
 
     def __init__(self, token: str = "") -> None:
         self._token = token
-        self._answer = Try(self.name, "allow", "the server's own token", user=USER, source=SOURCE)
+        self._answer = Try(
+            self.name, "allow", "the server's own token", user=USER, source=SOURCE, until=EVER
+        )
 
     def authenticate(self, bearer: str) -> Try | None:
         return self._answer if bearer and bearer == self._token else None

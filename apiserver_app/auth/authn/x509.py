@@ -9,13 +9,13 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x
 from __future__ import annotations
 
 from apiserver_app.auth import chains
-from apiserver_app.authprotocols import Try
+from apiserver_app.authprotocols import EVER, Try
+from apiserver_app.machinery import memos
 from apiserver_app.machinery.meta import Credential, TlsPeer, User
 
 SOURCE = "staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go"
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
-_CACHE_LIMIT = 4096
-_EVER = 1 << 62
+_CACHE_LIMIT = 16_384
 
 
 class X509:
@@ -33,15 +33,14 @@ class X509:
         known = self._known.get(peer)
         if known is not None and known[1] <= now <= known[2]:
             return known[0]
-        if len(self._known) >= _CACHE_LIMIT:
-            self._known.clear()
+        memos.make_room(self._known, _CACHE_LIMIT)
         known = self._judge(peer, now)
         if known[0].verdict != "deny":
             self._known[peer] = known
         return known[0]
 
     def _judge(self, peer: TlsPeer, now: int) -> tuple[Try, int, int]:
-        since, until = 0, _EVER
+        since, until = 0, EVER
         if peer.error:
             return Try(self.name, "deny", peer.error, source=SOURCE), since, until
         if peer.chain:
@@ -57,7 +56,8 @@ class X509:
         user = User(peer.common_name, peer.organizations, "", extra)
         issuer = f' signed by "{peer.issuer}"' if peer.issuer else ""
         why = f'certificate of "{peer.common_name}"{issuer}'
-        return Try(self.name, "allow", why, user=user, source=SOURCE), since, until
+        allow = Try(self.name, "allow", why, user=user, source=SOURCE, until=until)
+        return allow, since, until
 
     def _refusal(self, peer: TlsPeer, error: chains.ChainError) -> Try:
         why = f"verifying certificate {chains.identifier(peer.chain)} failed: {error}"

@@ -55,7 +55,7 @@ class Bind(Operation):
     def subject(self, request: Request) -> tuple[ResourceInfo, str]:
         return request.cluster.resources.by_key["bindings"], meta.name_of(request.obj)
 
-    async def store(self, request: Request) -> Decision:
+    def store(self, request: Request) -> Decision:
         cluster, dry_run = request.cluster, request.dry_run
         info, name = cluster.resources.by_key["pods"], meta.name_of(request.obj)
         old = cluster.storage.find(info, request.namespace, name)

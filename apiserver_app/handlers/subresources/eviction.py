@@ -56,9 +56,10 @@ class Evict(Operation):
         if not request.dry_run:
             marked = _with_condition(pod, meta.rfc3339(cluster.kernel.now))
             pod = cluster.storage.update(info, marked, pod, subresource="eviction")
-        return await deletes.finish(request, info, pod, request.options)
+        decided = deletes.finish(request, info, pod, request.options)
+        return decided if isinstance(decided, Decision) else await decided
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         return Outcome(201, obj=rest.created_status())
 
 

@@ -29,7 +29,7 @@ _ABOUT = ResourceInfo(  # it has no resource of its own: what messages need to k
 class GetScale(Operation):
     call = storagecalls.GET
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         info = request.info
         obj = request.cluster.storage.get(info, request.namespace, request.name)[0]
         now = _scale_of(info, obj)
@@ -81,7 +81,7 @@ class UpdateScale(writes.Update):
     def log(self, request: Request) -> None:
         """The object is nothing that was sent."""
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         assert request.outcome.obj is not None
         return Outcome(200, obj=_scale_of(request.info, request.outcome.obj))
 

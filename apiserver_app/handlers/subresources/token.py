@@ -49,7 +49,7 @@ class IssueToken(Operation):
         assert info is not None, "a body that is known by its kind"
         return info, request.name if _misplaced(request) else ""
 
-    async def store(self, request: Request) -> Decision:
+    def store(self, request: Request) -> Decision:
         cluster, spec = request.cluster, _spec_of(request.obj)
         assert request.old is not None, "behind validation"
         _check_bound(request, spec.get("boundObjectRef"))

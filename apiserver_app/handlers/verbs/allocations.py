@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.core.service.ranges import addresses_of
 
 SERVICES, ADDRESSES = "services", "ipaddresses.networking.k8s.io"
@@ -24,32 +24,22 @@ _GROUP = "ipaddress.kubernetes.io"
 _LABELS = {f"{_GROUP}/ip-family": "IPv4", f"{_GROUP}/managed-by": "ipallocator.k8s.io"}
 
 
-async def take(
-    cluster: ClusterContext, info: ResourceInfo, obj: Object, old: Object | None = None
-) -> None:
+async def take(cluster: ClusterContext, obj: Object, old: Object | None = None) -> None:
     """Before a service is stored. Raises what its addresses are refused with."""
-    if info.key != SERVICES:
-        return
     for address in _more(obj, old):
         await _create(cluster, obj, address)
     cluster.addresses.ranges.change([obj], [])
 
 
-async def give_back(
-    cluster: ClusterContext, info: ResourceInfo, old: Object, now: Object | None = None
-) -> None:
+async def give_back(cluster: ClusterContext, old: Object, now: Object | None = None) -> None:
     """After a service was stored, deleted or refused by the store."""
-    if info.key != SERVICES:
-        return
     cluster.addresses.ranges.change([] if now is None else [now], [old])
     for address in _more(old, now):
         await _delete(cluster, address)
 
 
-def drop_endpoints(cluster: ClusterContext, info: ResourceInfo, service: Object) -> None:
+def drop_endpoints(cluster: ClusterContext, service: Object) -> None:
     """After a service was deleted: so that another of its name does not begin with them."""
-    if info.key != SERVICES:
-        return
     endpoints = cluster.resources.by_key["endpoints"]
     namespace, name = meta.namespace_of(service), meta.name_of(service)
     known = cluster.storage.find(endpoints, namespace, name)

@@ -6,7 +6,7 @@ pkg/registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageColl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 
 from apiserver_app.admission.plugin import DELETE, Attributes
 from apiserver_app.handlers import decision
@@ -57,20 +57,19 @@ class Delete(Operation):
         found.name, found.options = meta.name_of(request.old), request.options
         return found
 
-    async def store(self, request: Request) -> Decision:
+    def store(self, request: Request) -> Decision | Awaitable[Decision]:
         assert request.old is not None, "behind `current`"
-        return await finish(request, request.info, request.old, request.options)
+        return finish(request, request.info, request.old, request.options)
 
     def tries_again(self, request: Request, error: ApiError) -> bool:
         return rest.is_stale(error)
 
-    async def answer(self, request: Request) -> Outcome:
-        await give_back(request)
+    def answer(self, request: Request) -> Outcome | Awaitable[Outcome]:
         outcome = request.outcome
         there = outcome.obj is not None and meta.is_deleting(outcome.obj)
         if request.options.get("orphanDependents") is False and there:
             outcome.code = 202
-        return outcome
+        return answered(request)
 
 
 class DeleteCollection(Delete):
@@ -83,7 +82,7 @@ class DeleteCollection(Delete):
     def current(self, request: Request) -> None:
         """`collected` looked it up."""
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         return request.outcome
 
 
@@ -121,42 +120,65 @@ def _page(request: Request) -> Page:
     )  # fmt: skip
 
 
-async def finish(request: Request, info: ResourceInfo, old: Object, options_: Object) -> Decision:
+def finish(
+    request: Request, info: ResourceInfo, old: Object, options_: Object
+) -> Decision | Awaitable[Decision]:
     """The delete itself, behind admission."""
     cluster, dry_run = request.cluster, bool(options_.get("dryRun"))
     strategy = cluster.strategy(info)
     grace = strategy.grace_seconds(old, options_)
     finalizers = _finalizers(old, options_)
-    key = info.etcd_key(meta.namespace_of(old), meta.name_of(old))
     marked = _marked(cluster, old, grace, finalizers)
     if info.key == "namespaces":
         marked = _terminating(cluster, old, finalizers)
     elif info.key == customresources.DEFINITIONS and not meta.is_deleting(old):
         marked = _pending(cluster, old)
     if marked is not None:
-        stored = old
-        if marked is not old:
-            await conversions.before_write(cluster, info, marked)
-            stored = cluster.storage.update(info, marked, old, dry_run=dry_run)
-        request.outcome = Outcome(200, obj=stored)
-        decided = decision.stored(
-            "update", key, meta.revision_of(stored), dry_run=dry_run, unchanged=stored is old
-        )
-        if decided.verdict == "allow":
-            decided.detail["end"] = "marked"
-        return decided
+        if marked is not old and info.custom is not None:
+            return _mark_converted(request, info, old, marked, dry_run)
+        return _mark(request, info, old, marked, dry_run)
     gone = old if dry_run else cluster.storage.remove(info, old)
     request.gone = None if dry_run else old
     answer = gone if info.key in RETURNS_OBJECT else deleted_status(info, old)
     request.outcome = Outcome(200, obj=answer)
+    key = info.etcd_key(meta.namespace_of(old), meta.name_of(old))
     return decision.stored("delete", key, meta.revision_of(gone), dry_run=dry_run)
 
 
-async def give_back(request: Request) -> None:
-    """What is gone has no use any more for what it had of others."""
-    if request.gone is not None:
-        allocations.drop_endpoints(request.cluster, request.info, request.gone)
-        await allocations.give_back(request.cluster, request.info, request.gone)
+def _mark(
+    request: Request, info: ResourceInfo, old: Object, marked: Object, dry_run: bool
+) -> Decision:
+    stored = old
+    if marked is not old:
+        stored = request.cluster.storage.update(info, marked, old, dry_run=dry_run)
+    request.outcome = Outcome(200, obj=stored)
+    key = info.etcd_key(meta.namespace_of(old), meta.name_of(old))
+    decided = decision.stored(
+        "update", key, meta.revision_of(stored), dry_run=dry_run, unchanged=stored is old
+    )
+    if decided.verdict == "allow":
+        decided.detail["end"] = "marked"
+    return decided
+
+
+async def _mark_converted(
+    request: Request, info: ResourceInfo, old: Object, marked: Object, dry_run: bool
+) -> Decision:
+    await conversions.before_write(request.cluster, info, marked)
+    return _mark(request, info, old, marked, dry_run)
+
+
+def answered(request: Request) -> Outcome | Awaitable[Outcome]:
+    """The answer, once what is gone has given back what it had of others."""
+    if request.gone is None or request.info.key != allocations.SERVICES:
+        return request.outcome
+    return _given_back(request, request.gone)
+
+
+async def _given_back(request: Request, gone: Object) -> Outcome:
+    allocations.drop_endpoints(request.cluster, gone)
+    await allocations.give_back(request.cluster, gone)
+    return request.outcome
 
 
 # kinds whose delete answers the object itself (ReturnDeletedObject)

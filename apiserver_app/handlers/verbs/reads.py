@@ -18,7 +18,7 @@ COMPUTED = "componentstatuses"  # not stored
 class Get(Operation):
     call = storagecalls.GET
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         cluster, info, call = request.cluster, request.info, request.call
         if call.params:
             revision = listoptions.parse_revision(call.param("resourceVersion"))
@@ -37,7 +37,7 @@ class GetPart(Operation):
 
     call = storagecalls.GET
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         storage = request.cluster.storage
         obj, value = storage.get(request.info, request.namespace, request.name)
         return Outcome(200, obj=obj, value=value)
@@ -46,7 +46,7 @@ class GetPart(Operation):
 class List(Operation):
     call = storagecalls.LIST
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         cluster, info = request.cluster, request.info
         selection = _selection(request)
         options = listoptions.of_list(request.call)
@@ -68,7 +68,7 @@ class Watch(Operation):
 
     call = storagecalls.WATCH
 
-    async def answer(self, request: Request) -> Outcome:
+    def answer(self, request: Request) -> Outcome:
         selection = _selection(request)
         options = listoptions.of_watch(request.call, request.cluster.version)
         request.gate = "etcd"

@@ -11,6 +11,8 @@ pkg/registry/rest/{create,update}.go and pkg/registry/generic/registry/store.go.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import orjson
 
 from apiserver_app.admission.plugin import CREATE, UPDATE, Attributes
@@ -103,17 +105,28 @@ class Write(Operation):
             return []
         return request.strategy.warnings(request.context, request.obj, request.old)
 
-    async def store(self, request: Request) -> Decision:
-        await conversions.before_write(request.cluster, request.info, request.obj)
-        return await self.put(request)
+    def store(self, request: Request) -> Decision | Awaitable[Decision]:
+        info = request.info
+        if info.custom is not None:
+            return self._put_converted(request)
+        if info.key == allocations.SERVICES:
+            return self._put_allocated(request)
+        return self._put(request)
 
-    async def put(self, request: Request) -> Decision:
+    def _put(self, request: Request) -> Decision:
         """Carry out the write."""
         raise NotImplementedError
 
-    async def answer(self, request: Request) -> Outcome:
-        await deletes.give_back(request)
-        return request.outcome
+    async def _put_converted(self, request: Request) -> Decision:
+        await conversions.before_write(request.cluster, request.info, request.obj)
+        return self._put(request)
+
+    async def _put_allocated(self, request: Request) -> Decision:
+        """The same of a kind that needs something of others."""
+        raise NotImplementedError
+
+    def answer(self, request: Request) -> Outcome | Awaitable[Outcome]:
+        return deletes.answered(request)
 
 
 class Create(Write):
@@ -155,30 +168,31 @@ class Create(Write):
         found = objectmeta.validate_object_meta(obj, request.info.namespaced, strategy.name_rule)
         return found + strategy.validate(request.context, obj)
 
-    async def put(self, request: Request) -> Decision:
-        info, obj = request.info, request.obj
+    def _put(self, request: Request) -> Decision:
+        info, obj, dry_run = request.info, request.obj, request.dry_run
         key = _key(info, obj)
         try:
             if request.revision_named:
                 raise _revised()
-            stored = await self._created(request)
+            stored = request.cluster.storage.create(info, obj, dry_run=dry_run)
         except ApiError as error:
             return decision.not_stored("create", key, error)
         request.outcome = Outcome(201, obj=stored)
-        return decision.stored("create", key, meta.revision_of(stored), dry_run=request.dry_run)
+        return decision.stored("create", key, meta.revision_of(stored), dry_run=dry_run)
 
-    async def _created(self, request: Request) -> Object:
-        """The object in the store, with what it needs of others."""
+    async def _put_allocated(self, request: Request) -> Decision:
         cluster, info, obj = request.cluster, request.info, request.obj
-        if request.dry_run:
-            return cluster.storage.create(info, obj, dry_run=True)
-        cluster.storage.check_new(info, obj)
-        await allocations.take(cluster, info, obj)
+        if request.dry_run or request.revision_named:
+            return self._put(request)
         try:
-            return cluster.storage.create(info, obj)
-        except ApiError:
-            await allocations.give_back(cluster, info, obj)
-            raise
+            cluster.storage.check_new(info, obj)
+            await allocations.take(cluster, obj)
+        except ApiError as error:
+            return decision.not_stored("create", _key(info, obj), error)
+        decided = self._put(request)
+        if decided.refusal is not None:
+            await allocations.give_back(cluster, obj)
+        return decided
 
 
 class CreateInstead(Create):
@@ -246,14 +260,14 @@ class Update(Write):
             return found + request.strategy.validate_status_update(ctx, obj, old)
         return found + request.strategy.validate_update(ctx, obj, old)
 
-    async def store(self, request: Request) -> Decision:
+    def store(self, request: Request) -> Decision | Awaitable[Decision]:
         old = request.old
         assert old is not None, "behind `current`"
         if rest.is_finished(request.info, request.obj, old):
-            return await self._remove(request, old)
-        return await super().store(request)
+            return self._remove(request, old)
+        return super().store(request)
 
-    async def _remove(self, request: Request, old: Object) -> Decision:
+    def _remove(self, request: Request, old: Object) -> Decision:
         """The update took off the last finalizer."""
         cluster, info, dry_run = request.cluster, request.info, request.dry_run
         gone = cluster.storage.remove(info, old) if not dry_run else old
@@ -261,24 +275,33 @@ class Update(Write):
         request.outcome = Outcome(200, obj=gone)
         return decision.stored("delete", _key(info, old), meta.revision_of(gone), dry_run=dry_run)
 
-    async def put(self, request: Request) -> Decision:
-        cluster, info, old = request.cluster, request.info, request.old
-        dry_run, key = request.dry_run, _key(info, request.obj)
+    def _put(self, request: Request) -> Decision:
+        info, old, dry_run = request.info, request.old, request.dry_run
         assert old is not None, "behind `current`"
+        key = _key(info, request.obj)
         try:
-            if not dry_run:
-                await allocations.take(cluster, info, request.obj, old)
-            stored = cluster.storage.update(
+            stored = request.cluster.storage.update(
                 info, request.obj, old, subresource=request.subresource, dry_run=dry_run
             )
         except ApiError as error:
             return decision.not_stored("update", key, error)
-        if not dry_run:
-            await allocations.give_back(cluster, info, old, stored)
         request.outcome = Outcome(200, obj=stored)
         return decision.stored(
             "update", key, meta.revision_of(stored), dry_run=dry_run, unchanged=stored is old
         )
+
+    async def _put_allocated(self, request: Request) -> Decision:
+        cluster, old = request.cluster, request.old
+        if request.dry_run:
+            return self._put(request)
+        try:
+            await allocations.take(cluster, request.obj, old)
+        except ApiError as error:
+            return decision.not_stored("update", _key(request.info, request.obj), error)
+        decided = self._put(request)
+        if decided.refusal is None and old is not None:
+            await allocations.give_back(cluster, old, request.outcome.obj)
+        return decided
 
     def tries_again(self, request: Request, error: ApiError) -> bool:
         return not request.revision_named and rest.is_stale(error)

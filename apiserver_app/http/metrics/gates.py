@@ -101,7 +101,7 @@ def _admission(counters: Counters, page: Page) -> None:
     for (quiet, kind, operation), count in counters.quiet.items():
         for name in ",".join(quiet).split(",") if quiet else ():
             at = (name, kind, operation, False)
-            found.setdefault(at, Histogram(ADMISSION_BUCKETS)).add(0.0, count)
+            found.setdefault(at, Histogram(ADMISSION_BUCKETS)).add_many(0.0, count)
     page.histogram(
         "apiserver_admission_controller_admission_duration_seconds",
         "Admission controller latency histogram in seconds, identified by name and broken out for "

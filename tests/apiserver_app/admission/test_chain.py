@@ -119,6 +119,7 @@ def test_a_refusal_ends_the_chain_and_is_told_with_its_message() -> None:
     attributes = Attributes(
         CREATE, RESOURCES.by_key["pods"], "", "default", "web", pod(), None, ADMIN,
         MemoryReader(), Rand(1), NOW, authorization=union.build(["AlwaysDeny"], MemoryReader()),
+        warnings=[], annotations={},
     )  # fmt: skip
     with pytest.raises(errors.ApiError) as caught:
         run(Chain([_Refuses(), _Never()]).validate(attributes, tell))
