@@ -190,7 +190,9 @@ class Session:
             cluster.kernel.spawn(f"{method} {path}", task, lane=0, span=0)
 
         told = masking.headers(sent.items()), masking.body(split.path, body or b"")
-        self.host.offer("request", [0, method, split.path, split.query, *told, user], start)
+        self.host.offer(
+            "request", [0, method, split.path, masking.query(split.query), *told, user], start
+        )
         if settle:
             self.settle()
         else:

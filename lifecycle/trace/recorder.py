@@ -14,9 +14,12 @@ import orjson
 from apiserver_app import gates
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.probe import COSTS, KINDS
+from lifecycle.trace import redaction
 
 # a record of these kinds opens a span and belongs to it itself
 OPENING = frozenset(("request", "work"))
+# of these it depends on their fields whether values of Secrets follow or are in them
+_MAY_HIDE = frozenset(("request", "work", "control"))
 
 
 class Batch(NamedTuple):
@@ -70,6 +73,7 @@ class Recorder:
         self._records: list[tuple[int, int, str, int, tuple[Any, ...]]] = []
         self._requests: dict[int, tuple[Any, ...]] = {}
         self._noted: _Hit | None = None
+        self._sensitive: set[int] = set()  # open requests that carry values of Secrets
 
     # -- Probe ----------------------------------------------------------------------------------
 
@@ -139,12 +143,24 @@ class Recorder:
         self._records = []
         stored: list[bytes] = []
         live: list[bytes] = []
-        epoch = self.epoch
+        epoch, sensitive = self.epoch, self._sensitive
         for seq, now, kind, span, fields in records:
+            if sensitive and span in sensitive:
+                fields = tuple(redaction.masked(one) for one in fields)
+                if kind == "response":
+                    sensitive.discard(span)
+            elif kind in _MAY_HIDE:
+                if kind != "request":
+                    fields = _of_command(kind, fields)
+                elif redaction.is_sensitive(fields[5], fields[6]):
+                    sensitive.add(seq)
             text = encode_record(seq, now - epoch, kind, span, fields)
             stored.append(text)
             if kind == "write":
-                text = b'%s,"object":%s}' % (text[:-1], value(fields[0]) or b"null")
+                obj = value(fields[0]) or b"null"
+                if fields[2] == redaction.SECRETS:
+                    obj = redaction.object_bytes(obj)
+                text = b'%s,"object":%s}' % (text[:-1], obj)
             live.append(text)
         first, last = records[0][0], records[-1][0]
         return Batch(first, last, records[-1][1] - epoch, b",".join(stored), b",".join(live))
@@ -194,6 +210,22 @@ class Recorder:
             if found != value:
                 return False
         return True
+
+
+def _of_command(kind: str, fields: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A command of etcdctl, or a control action that may be one, without values of Secrets."""
+    if kind == "work":
+        if fields[0] != "etcdctl":
+            return fields
+        return (fields[0], redaction.command(fields[1]), *fields[2:])
+    action, detail = fields
+    if action != "console":
+        return fields
+    line = redaction.command(detail["command"])
+    told = {**detail, "command": line}
+    if redaction.PREFIX in detail["command"] + detail["stdin"] or line != detail["command"]:
+        told["stdin"] = redaction.MASKED
+    return action, told
 
 
 def encode_record(seq: int, t: int, kind: str, span: int, fields: tuple[Any, ...]) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from apiserver_app.etcd.backend import Backend, ClusterState, Segment
+from lifecycle.trace import redaction
 
 LEVEL = 1  # of compression: segments are written on the way to an acknowledgement
 RECORDS_MAX = 5000  # given at once
@@ -45,7 +46,8 @@ def with_objects(backend: Backend, records: list[dict[str, Any]]) -> Iterable[di
     for one in records:
         if one["kind"] == "write":
             value = values.get(one["rev"])
-            one["object"] = orjson.loads(value) if value else None
+            obj = orjson.loads(value) if value else None
+            one["object"] = redaction.masked(obj) if one["resource"] == redaction.SECRETS else obj
     return records
 
 

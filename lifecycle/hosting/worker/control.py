@@ -6,9 +6,12 @@ one clear sentence and changes nothing.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from apiserver_app.etcd import mvcc
+from apiserver_app.etcd import server as servers
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.handlers.server import life as lives
 from apiserver_app.http import startup
@@ -18,6 +21,7 @@ from lifecycle.etcdctl import processes
 from lifecycle.hosting.worker import forms
 from lifecycle.hosting.worker.clock import parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.trace import redaction
 from lifecycle.trace.recorder import Breakpoint
 
 BREAKPOINTS_MAX = 32
@@ -172,7 +176,7 @@ class Controls:
         if len(line) + len(stdin) > CONSOLE_CHARACTERS_MAX:
             raise ControlError(f"a command has at most {CONSOLE_CHARACTERS_MAX} characters")
         self._told(host, "console", {"command": line, "stdin": stdin})
-        answer = processes.console(host.cluster.etcd, line, stdin)
+        answer = processes.console(_looked_at(host.cluster.etcd), line, stdin)
         return {**answer, "revision": host.cluster.store.revision}
 
     # -- reading --------------------------------------------------------------------------------
@@ -181,7 +185,7 @@ class Controls:
         """Current objects under a prefix of the store."""
         prefix = str(args.get("prefix", "/registry/"))
         entries = host.cluster.store.range(prefix, limit=5000).entries
-        return {"objects": {one.key: watchcache.decode(one) for one in entries}}
+        return {"objects": {one.key: _shown(one) for one in entries}}
 
     def _object_at(self, host: ClusterHost, args: Args) -> Args:
         key, revision = str(args.get("key", "")), args.get("revision")
@@ -191,7 +195,7 @@ class Controls:
             entry = host.cluster.store.get_at(key, revision)
         except EtcdError as error:
             raise ControlError(str(error)) from error
-        return {"object": watchcache.decode(entry) if entry else None}
+        return {"object": _shown(entry) if entry else None}
 
     def _startup(self, host: ClusterHost, args: Args) -> Args:
         """How the API server was built, with all its routes."""
@@ -211,6 +215,30 @@ class Controls:
     def _told(self, host: ClusterHost, action: str, detail: Args) -> None:
         host.input_now("control", [action, detail])
         host.cluster.recorder.tell("control", action, detail, span=0)
+
+
+def _shown(entry: mvcc.Entry) -> Any:
+    obj = watchcache.decode(entry)
+    return redaction.masked(obj) if entry.key.startswith(redaction.PREFIX) else obj
+
+
+class _Values:
+    """The values of etcd for the console, which shows those of Secrets to nobody."""
+
+    def __init__(self, values: servers.Values) -> None:
+        self._values = values
+        self.decoded, self.object_of = values.decoded, values.object_of
+
+    def encoded(self, entry: mvcc.Entry) -> bytes:
+        if entry.key.startswith(redaction.PREFIX):
+            entry = entry._replace(value=redaction.object_bytes(entry.value))
+        return self._values.encoded(entry)
+
+
+def _looked_at(server: servers.Server) -> servers.Server:
+    seen = copy.copy(server)
+    seen.values = _Values(server.values)
+    return seen
 
 
 def _breakpoint(one: Any) -> Breakpoint:

@@ -133,7 +133,7 @@ class Driver:
                 kernel.spawn(f"request {number}", server.serve(request, reply), lane=0, span=0)
 
         told = masking.headers(headers), masking.body(path, body)
-        host.offer("request", [number, method, path, query, *told, tls], start)
+        host.offer("request", [number, method, path, masking.query(query), *told, tls], start)
 
     def _pass(self, kind: str, number: int, what: bytes | str | int) -> None:
         """What the client of an open stream sent, or how much it took: an input like a request."""

@@ -19,7 +19,7 @@ from apiserver_app.handlers.input import bodies, patching
 from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.meta import Object
-from lifecycle.trace import storage
+from lifecycle.trace import redaction, storage
 
 if TYPE_CHECKING:
     from lifecycle.cluster.composition import Cluster
@@ -41,11 +41,20 @@ def of_request(cluster: Cluster, seq: int) -> Object:
     own = [one for one in records if one["span"] == seq]
     write = next((one for one in reversed(own) if one["kind"] == "write"), None)
     call = _call(cluster, opened, records) if opened["outside"] else None
-    return {
+    forms = {
         "body": _body(call),
         "internal": _internal(cluster, call, write),
         "stored": _stored(cluster, write),
     }
+    if not redaction.is_sensitive(opened["resource"], opened["subresource"]):
+        return forms
+    return {name: None if one is None else _without_values(one) for name, one in forms.items()}
+
+
+def _without_values(form: Object) -> Object:
+    """A form of a Secret: its bytes say how many they are, its object has no values."""
+    hidden = {name: redaction.MASKED for name in ("text", "hex") if form.get(name)}
+    return {**redaction.masked(form), **hidden}
 
 
 def _call(cluster: Cluster, opened: Object, records: list[Object]) -> Call | None:

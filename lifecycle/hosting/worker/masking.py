@@ -8,6 +8,7 @@ Models kubernetes staging/src/k8s.io/client-go/transport/round_trippers.go (mask
 from __future__ import annotations
 
 from collections.abc import Iterable
+from urllib.parse import unquote_plus
 
 MASKED = "<masked>"
 _WHOLE = frozenset(("cookie", "x-api-key"))
@@ -15,6 +16,7 @@ _SCHEMES = frozenset(("authorization", "proxy-authorization"))
 _KNOWN = frozenset(("basic", "bearer", "negotiate"))
 _PROTOCOLS = "sec-websocket-protocol"
 _BEARER = "base64url.bearer.authorization.k8s.io."
+_PARAMETERS = ("access_token", "id_token", "token", "password", "client_secret")
 _REVIEWS = "/tokenreviews"  # their bodies hold a token
 
 
@@ -26,6 +28,19 @@ def headers(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def body(path: str, data: bytes) -> bytes:
     """Returns the body with credentials masked."""
     return MASKED.encode() if data and path.rstrip("/").endswith(_REVIEWS) else data
+
+
+def query(text: str) -> str:
+    """Returns the query with credentials masked: some clients send them there."""
+    if "%" not in text and not any(name in text.lower() for name in _PARAMETERS):
+        return text
+    pairs = (pair.partition("=") for pair in text.split("&"))
+    return "&".join(
+        f"{name}={MASKED}"
+        if sign and unquote_plus(name).lower() in _PARAMETERS
+        else name + sign + value
+        for name, sign, value in pairs
+    )
 
 
 def _value(name: str, value: str) -> str:
