@@ -130,6 +130,22 @@ class LocalClient:
         call = self._call("patch", resource, namespace, name, subresource, body=patch, kind=kind)
         return _object(await self._handle(Request(self._cluster, call)))
 
+    async def apply(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        body: Object,
+        *,
+        manager: str,
+        subresource: str = "",
+    ) -> Object:
+        params = {"fieldManager": [manager], "force": ["true"]}
+        call = self._call(
+            "patch", resource, namespace, name, subresource, params, body, client.APPLY_PATCH
+        )
+        return _object(await self._handle(Request(self._cluster, call)))
+
     async def delete(
         self, resource: str, namespace: str, name: str, *, options: Object | None = None
     ) -> Object:

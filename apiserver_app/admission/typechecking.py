@@ -63,7 +63,8 @@ class TypeChecker:
             )  # fmt: skip
             error = environment.compile(text).error
             if error:
-                messages.append(f"{_gvk_text(info)}: {error}\n")
+                issues = error.removeprefix("compilation failed: ")
+                messages.append(f"{_gvk_text(info)}: {issues}\n")
         return "\n".join(messages)
 
     def _params(self, kind: Object | None) -> Type | None:

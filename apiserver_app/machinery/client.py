@@ -84,6 +84,19 @@ class Client(Protocol):
         subresource: str = "",
     ) -> Object: ...
 
+    async def apply(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        body: Object,
+        *,
+        manager: str,
+        subresource: str = "",
+    ) -> Object:
+        """Server-side apply, with force."""
+        ...
+
     async def delete(
         self, resource: str, namespace: str, name: str, *, options: Object | None = None
     ) -> Object: ...

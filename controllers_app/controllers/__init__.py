@@ -17,6 +17,7 @@ from controllers_app.controllers import (
     replicationcontroller,
     resourcequota,
     tainteviction,
+    ttl,
     ttlafterfinished,
     validatingadmissionpolicystatus,
 )
@@ -25,7 +26,11 @@ from controllers_app.controllers.certificates import approving, cleaner, rootca,
 from controllers_app.controllers.cronjob import cronjob
 from controllers_app.controllers.daemonset import daemonset
 from controllers_app.controllers.deployment import deployment
-from controllers_app.controllers.endpoints import endpoints, endpointslice
+from controllers_app.controllers.endpoints import (
+    endpoints,
+    endpointslice,
+    endpointslicemirroring,
+)
 from controllers_app.controllers.job import job
 from controllers_app.controllers.nodelifecycle import nodelifecycle
 from controllers_app.controllers.podautoscaler import horizontalpodautoscaler
@@ -104,6 +109,12 @@ CONTROLLERS = (
     Entry("endpoints", "endpoint-controller", endpoints.EndpointsController),
     Entry("endpointslice", "endpointslice-controller", endpointslice.EndpointSliceController),
     Entry(
+        "endpointslicemirroring",
+        "endpointslicemirroring-controller",
+        endpointslicemirroring.EndpointSliceMirroringController,
+        since=19,
+    ),
+    Entry(
         "volumebinder",
         "persistent-volume-binder",
         persistentvolume.VolumeBinderController,
@@ -125,6 +136,7 @@ CONTROLLERS = (
         tainteviction.TaintEvictionController,
         source="taint-eviction-controller",
     ),
+    Entry("ttl", "ttl-controller", ttl.TtlController),
     Entry("podgc", "pod-garbage-collector", podgc.PodGcController),
     Entry(
         "garbagecollector", "generic-garbage-collector", garbagecollector.GarbageCollectorController

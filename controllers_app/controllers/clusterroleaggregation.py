@@ -15,6 +15,7 @@ from controllers_app.runtime.controller import Controller, Result
 from controllers_app.runtime.watches import Watches
 
 ROLES = "clusterroles.rbac.authorization.k8s.io"
+MANAGER = "clusterrole-aggregation-controller"
 _AGGREGATED = "aggregated"
 
 
@@ -43,7 +44,11 @@ class ClusterRoleAggregationController(Controller):
         rules = self._gathered(role)
         if rules == (role.get("rules") or []):
             return Result("has the rules of all it gathers")
-        await self.client.update(ROLES, "", key, {**role, "rules": rules})
+        body = {
+            "apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": key},
+            "rules": rules,
+        }  # fmt: skip
+        await self.client.apply(ROLES, "", key, body, manager=MANAGER)
         return Result(f"gathers {len(rules)} rules")
 
     def _gathered(self, role: Object) -> list[Object]:

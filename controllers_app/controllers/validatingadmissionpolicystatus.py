@@ -12,6 +12,7 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.runtime.controller import Controller, Result
 from controllers_app.runtime.watches import ADDED, UPDATED, For
 
+MANAGER = "validatingadmissionpolicy-status"
 RESOURCE = "validatingadmissionpolicies.admissionregistration.k8s.io"
 
 
@@ -31,8 +32,10 @@ class PolicyStatusController(Controller):
             return Result("is checked already")
         warnings = self.ctx.check_types(policy)
         checked: Object = {"expressionWarnings": warnings} if warnings else {}
-        made = {**status, "observedGeneration": generation, "typeChecking": checked}
-        changed = {**policy, "status": made}
+        body = {
+            "apiVersion": policy["apiVersion"], "kind": policy["kind"], "metadata": {"name": key},
+            "status": {"observedGeneration": generation, "typeChecking": checked},
+        }  # fmt: skip
         with errors.ignoring("NotFound"):
-            await self.client.update(RESOURCE, "", key, changed, subresource="status")
+            await self.client.apply(RESOURCE, "", key, body, manager=MANAGER, subresource="status")
         return Result(f"checked: {len(warnings)} warnings")

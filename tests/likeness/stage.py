@@ -24,14 +24,13 @@ ACCOUNTS = "system:serviceaccount:kube-system:"
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request of a component: `line` is verb, resource with subresource, and code."""
+    """A request of a component: `line` is verb, resource with subresource, code and query."""
 
     who: str
     line: str
     namespace: str
     name: str
     body: Any
-    query: dict[str, str]
     agent: str
 
     @property
@@ -75,8 +74,9 @@ class Stage(labs.Lab):
             name = metadata.get("name") or metadata.get("generateName") or ""
         query = {key: values[0] for key, values in call.params.items()}
         who = request.user.name.removeprefix(ACCOUNTS)
-        line = f"{call.verb} {resource} {code}"
-        self.sent.append(Sent(who, line, call.namespace, name, body, query, call.agent))
+        asked = "&".join(f"{key}={value}" for key, value in query.items())
+        line = f"{call.verb} {resource} {code}{'?' if asked else ''}{asked}"
+        self.sent.append(Sent(who, line, call.namespace, name, body, call.agent))
 
     # -- steps ----------------------------------------------------------------------------------
 

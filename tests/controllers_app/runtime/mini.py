@@ -138,6 +138,18 @@ class MiniApi:
             raise errors.not_found("", resource, name)
         return self._store(resource, {**old, **patch}, "MODIFIED")
 
+    async def apply(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        body: Object,
+        *,
+        manager: str,
+        subresource: str = "",
+    ) -> Object:
+        return await self.patch(resource, namespace, name, body)
+
     async def delete(
         self, resource: str, namespace: str, name: str, *, options: Object | None = None
     ) -> Object:
