@@ -49,24 +49,18 @@ TEMPLATES = [
 ]
 X_FRAME_OPTIONS = "DENY"
 
-
-def _sqlite(name: str) -> dict[str, Any]:
-    return {
+# its one writer is the worker that owns the cluster: the log of revisions and the trace
+DATABASES = {
+    "default": {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": DATA_DIR / name,
+        "NAME": DATA_DIR / "store.sqlite3",
         "OPTIONS": {
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
             "transaction_mode": "IMMEDIATE",
             "timeout": 10,
         },
     }
-
-
-# two files, so that SQLite's one writer is never waited for: the edge writes `default` (rooms,
-# recordings), the worker that owns the cluster writes `store` (the log and the trace)
-DATABASES = {"default": _sqlite("rooms.sqlite3"), "store": _sqlite("store.sqlite3")}
-DATABASES["store"]["TEST"] = {"DEPENDENCIES": []}  # either is tested without the other
-DATABASE_ROUTERS = ["lifecycle.routers.StoreRouter"]
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 if os.environ.get("LIFECYCLE_REDIS_URL"):

@@ -14,12 +14,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import connection, transaction
 
 from apiserver_app.etcd.backend import ClusterState, InputRow, LogRow, Segment
 from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
 
-ALIAS = "store"
 COMPACT_BATCH = 1000
 
 _COLUMNS = (
@@ -52,13 +51,12 @@ _UPDATE_CLUSTER = (
 class DatabaseBackend:
     """The log of one cluster in the database. `name` must not be open anywhere else."""
 
-    def __init__(self, name: str, alias: str = ALIAS) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.alias = alias
         self._id = 0
 
     def load(self) -> ClusterState | None:
-        row = Cluster.objects.using(self.alias).filter(name=self.name).first()
+        row = Cluster.objects.filter(name=self.name).first()
         if row is None:
             return None
         self._id = row.pk
@@ -76,9 +74,8 @@ class DatabaseBackend:
         segment: Segment | None,
         inputs: list[InputRow],
     ) -> None:
-        connection = connections[self.alias]
         _wait_for_the_disk(connection, bool(rows))
-        with transaction.atomic(using=self.alias, durable=False), connection.cursor() as cursor:
+        with transaction.atomic(durable=False), connection.cursor() as cursor:
             if not self._id:
                 self._id = self._create(state)
             cluster = self._id
@@ -103,7 +100,7 @@ class DatabaseBackend:
             )  # fmt: skip
 
     def _volumes(self) -> dict[str, bytes | None]:
-        found = Volume.objects.using(self.alias).filter(cluster_id=self._id).order_by("name")
+        found = Volume.objects.filter(cluster_id=self._id).order_by("name")
         return {name: bytes(data) for name, data in found.values_list("name", "data")}
 
     def newest(self) -> Iterator[LogRow]:
@@ -152,7 +149,7 @@ class DatabaseBackend:
         """Delete the rows a query names, batch by batch; how many went."""
         gone = 0
         while True:
-            with connections[self.alias].cursor() as cursor:
+            with connection.cursor() as cursor:
                 cursor.execute(
                     f"DELETE FROM {table} WHERE id IN ({which})", (*values, COMPACT_BATCH)
                 )
@@ -161,7 +158,7 @@ class DatabaseBackend:
                     return int(gone)
 
     def segments(self, first: int, last: int) -> Iterator[Segment]:
-        with connections[self.alias].cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT first, last, t, data FROM {_SEGMENTS} "
                 "WHERE cluster_id=%s AND last>=%s AND first<=%s ORDER BY last",
@@ -184,7 +181,7 @@ class DatabaseBackend:
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
         """Numbers and records both grow, so the place is found by halving."""
-        with connections[self.alias].cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(f"SELECT MIN(n), MAX(n) FROM {_INPUTS} WHERE cluster_id=%s", (self._id,))
             low, high = cursor.fetchone()
             if low is None:
@@ -198,7 +195,7 @@ class DatabaseBackend:
         return int(cursor.fetchone()[0])
 
     def _input_rows(self, where: str, values: tuple[int, ...]) -> list[InputRow]:
-        with connections[self.alias].cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT n, step, t, seq, data FROM {_INPUTS} WHERE cluster_id=%s {where} "
                 "ORDER BY n",
@@ -207,14 +204,14 @@ class DatabaseBackend:
             return [InputRow._make((*row[:4], bytes(row[4]))) for row in cursor.fetchall()]
 
     def _create(self, state: ClusterState) -> int:
-        row = Cluster.objects.using(self.alias).create(
+        row = Cluster.objects.create(
             name=state.name, seed=state.seed, version=state.version, profile=state.profile,
             epoch=state.epoch,
         )  # fmt: skip
         return int(row.pk)
 
     def _rows(self, where: str, values: tuple[Any, ...]) -> Iterator[LogRow]:
-        with connections[self.alias].cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(f"SELECT {_COLUMNS} FROM {_LOG} {where}", values)
             for row in cursor:
                 old = None if row[3] is None else bytes(row[3])

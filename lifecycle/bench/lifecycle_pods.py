@@ -41,7 +41,7 @@ def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
         backend = MemoryBackend()
     else:
         point_store_at(folder / "store.sqlite3")
-        schema.migrate_if_needed("store")
+        schema.migrate_if_needed()
         backend = DatabaseBackend("bench")
     nodes = nodes_for(pods)
     inputs = scripted.default_inputs(name="bench", nodes=nodes)
@@ -92,13 +92,11 @@ def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
 
 def point_store_at(file: Path) -> None:
     """The store of this process is this file from now on."""
-    from django.db import connections
-
-    from apiserver_app.etcd.log import ALIAS
+    from django.db import connection
 
     os.makedirs(file.parent, exist_ok=True)
-    connections[ALIAS].close()
-    connections[ALIAS].settings_dict["NAME"] = str(file)
+    connection.close()
+    connection.settings_dict["NAME"] = str(file)
 
 
 def nodes_for(pods: int) -> int:
@@ -144,18 +142,15 @@ async def _create(cluster: Any, pods: int) -> None:
 
 def _raw_rows_per_second() -> float:
     """Rows of a pod's size into the same table, a commit for every fifty."""
-    from django.db import connections, transaction
-
-    from apiserver_app.etcd.log import ALIAS
+    from django.db import connection, transaction
 
     value = b"x" * ROW_BYTES
-    connection = connections[ALIAS]
     began = time.perf_counter()
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE bench_rows (id INTEGER PRIMARY KEY, key TEXT, value BLOB)")
         for start in range(0, ROWS, 50):
             rows = [(f"/registry/pods/default/{start + n}", value) for n in range(50)]
-            with transaction.atomic(using=ALIAS):
+            with transaction.atomic():
                 cursor.executemany("INSERT INTO bench_rows (key, value) VALUES (%s, %s)", rows)
         seconds = time.perf_counter() - began
         cursor.execute("DROP TABLE bench_rows")

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import connections
+from django.db import connection
 from django.db.utils import DatabaseError, OperationalError, ProgrammingError
 
 
-def migrate_if_needed(alias: str) -> bool:
-    """Migrates this database if necessary; returns whether it was. Raises ValueError."""
-    missing = _wanted() - _applied(alias)
+def migrate_if_needed() -> bool:
+    """Migrates the store if necessary; returns whether it was. Raises ValueError."""
+    missing = _wanted() - _applied()
     if missing:
-        call_command("migrate", database=alias, verbosity=0, interactive=False)
+        call_command("migrate", verbosity=0, interactive=False)
     return bool(missing)
 
 
@@ -30,12 +30,12 @@ def _wanted() -> set[tuple[str, str]]:
     }
 
 
-def _applied(alias: str) -> set[tuple[str, str]]:
+def _applied() -> set[tuple[str, str]]:
     try:
-        with connections[alias].cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute("SELECT app, name FROM django_migrations")
             return {(app, name) for app, name in cursor.fetchall()}
     except (OperationalError, ProgrammingError):
         return set()  # a new database
     except DatabaseError as error:
-        raise ValueError(f"{connections[alias].settings_dict['NAME']}: {error}") from error
+        raise ValueError(f"{connection.settings_dict['NAME']}: {error}") from error

@@ -209,9 +209,6 @@ def load_django() -> Any:
     import django
 
     django.setup()
-    from lifecycle.hosting import schema
-
-    schema.migrate_if_needed("default")
     from channels.routing import get_default_application
 
     return get_default_application()

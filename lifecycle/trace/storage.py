@@ -81,14 +81,14 @@ def read_records(
 
 def open_store(data_dir: Path, cluster: str) -> tuple[Backend, ClusterState]:
     """The log of a data directory's cluster, for reading. FileNotFoundError when there is none."""
-    from django.db import connections
+    from django.db import connection
 
     from apiserver_app.etcd import log
 
     file = data_dir / "store.sqlite3"
     if not file.is_file():
         raise FileNotFoundError(errno.ENOENT, "no cluster was ever started here", str(data_dir))
-    connections[log.ALIAS].settings_dict["NAME"] = str(file)
+    connection.settings_dict["NAME"] = str(file)
     backend = log.DatabaseBackend(cluster)
     state = backend.load()
     if state is None:

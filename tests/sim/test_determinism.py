@@ -62,7 +62,7 @@ def test_another_seed_gives_another_trace(tmp_path: Path) -> None:
     assert first != trace_file(PLAIN, tmp_path, "b.gz", seed=2)
 
 
-@pytest.mark.django_db(databases=["store"], transaction=True)
+@pytest.mark.django_db(transaction=True)
 def test_the_database_gives_the_same_trace_as_memory_also_across_a_restart(
     tmp_path: Path,
 ) -> None:

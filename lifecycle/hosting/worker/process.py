@@ -112,7 +112,7 @@ def prepare() -> None:
     django.setup()
     from lifecycle.hosting import schema
 
-    schema.migrate_if_needed("store")
+    schema.migrate_if_needed()
 
 
 def build(options: Options, loop: asyncio.AbstractEventLoop, send: frames.Send) -> Built:

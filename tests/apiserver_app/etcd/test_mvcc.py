@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.db import IntegrityError, connections
+from django.db import IntegrityError, connection
 
 from apiserver_app.etcd.backend import Backend, ClusterState, InputRow, MemoryBackend, Segment
 from apiserver_app.etcd.errors import CompactedError, FutureRevError
@@ -31,7 +31,7 @@ class Stored:
     def reopened(self) -> Store:
         backend = self.backend
         if isinstance(backend, DatabaseBackend):
-            backend = DatabaseBackend("test", backend.alias)
+            backend = DatabaseBackend("test")
         state = backend.load()
         assert state is not None
         fresh = Store(backend)
@@ -53,7 +53,7 @@ def store_db(transactional_db: None) -> None:
     """The database alias `store`, empty."""
 
 
-pytestmark = pytest.mark.django_db(databases=["store"], transaction=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_every_write_gets_the_next_revision_across_all_kinds(stored: Stored) -> None:
@@ -236,7 +236,7 @@ def test_only_a_commit_with_a_revision_waits_for_the_disk(store_db: None) -> Non
     stored = Stored(DatabaseBackend("test"))
 
     def waits() -> bool:
-        with connections["store"].cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute("PRAGMA synchronous")
             return bool(cursor.fetchone()[0] == 2)  # FULL
 

@@ -15,7 +15,7 @@ from lifecycle.etcdctl import processes, program
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap, events
 
-pytestmark = pytest.mark.django_db(databases=["store"], transaction=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Shell:

@@ -13,7 +13,7 @@ from lifecycle.hosting.scripted import Session, default_inputs
 from tests.controllers_app.nodelab import execute
 from tests.controllers_app.podlab import create, pod
 
-pytestmark = pytest.mark.django_db(databases=["store"], transaction=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
