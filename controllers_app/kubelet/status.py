@@ -18,7 +18,8 @@ MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 
 # the conditions that the kubelet owns, in its order
 NETWORK = "PodReadyToStartContainers"
-OWNED = (NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled")
+RESIZING = "PodResizeInProgress"
+OWNED = (RESIZING, NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled")
 OVER = ("Succeeded", "Failed")  # the phases that never change
 LOST = "The container could not be located when the pod was terminated"
 
@@ -39,6 +40,7 @@ class ContainerState:
     ready: bool = False
     started: bool = False
     restarts: int = 0
+    resources: Object | None = None  # what it has; None: what the spec says
     busy: bool = False
 
     @property
@@ -69,6 +71,7 @@ class Facts:
     holds_phase: bool = False  # a terminal phase is not told yet: the sandbox is still there
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
+    resizing: bool = False  # the node has room for other amounts, the containers not yet
 
 
 def record_of(container: ContainerState) -> ContainerRecord:
@@ -110,6 +113,7 @@ def take_over(container: ContainerState, reported: Object) -> None:
     container.image = reported.get("image") or container.image
     container.image_id = reported.get("imageID", "")
     container.container_id = reported.get("containerID", "")
+    container.resources = reported.get("resources") or {}
 
 
 def waiting(reason: str, message: str = "") -> Object:
@@ -214,6 +218,7 @@ def conditions(
     foreign = [condition for kind, condition in old.items() if kind not in OWNED]
     containers = _containers_ready(init, main, phase)
     out = [
+        *([_plain(RESIZING, True)] if facts.resizing else ()),
         *([_plain(NETWORK, facts.has_network)] if facts.tells_network else ()),
         _initialized(init, main, phase),
         _ready(pod, old, containers),
@@ -358,12 +363,13 @@ def container_status(container: ContainerState, spec: Object) -> Object:
     }
     if container.container_id:
         out["containerID"] = container.container_id
-    out["started"] = container.started
+    if container.kind != EPHEMERAL:
+        out["started"] = container.started
     if container.container_id:
-        resources = spec.get("resources") or {}
-        if resources.get("requests"):
-            out["allocatedResources"] = resources["requests"]
-        out["resources"] = resources
+        allocated = spec.get("resources") or {}
+        if allocated.get("requests"):
+            out["allocatedResources"] = allocated["requests"]
+        out["resources"] = allocated if container.resources is None else container.resources
     mounts = spec.get("volumeMounts")
     if mounts:
         out["volumeMounts"] = [_mount(mount) for mount in mounts]
@@ -393,7 +399,9 @@ def patch_of(old: Object, new: Object) -> Object:
     desired = changes.get("conditions")
     if desired is not None:
         before = {condition["type"]: condition for condition in old.get("conditions") or ()}
-        changes["conditions"] = [
+        kept = {condition["type"] for condition in desired}
+        gone = [{"$patch": "delete", "type": kind} for kind in before if kind not in kept]
+        changes["conditions"] = gone + [
             {
                 **{key: None for key in before.get(condition["type"], ()) if key not in condition},
                 **condition,

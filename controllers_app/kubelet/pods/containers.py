@@ -37,7 +37,7 @@ class Containers(Restarts):
 
     __slots__ = (
         "_again", "_images", "_lifecycle", "_pod", "_probes", "_syncing", "ephemeral", "init",
-        "main",
+        "main", "resizing",
     )  # fmt: skip
 
     def __init__(self, pod: Pod) -> None:
@@ -54,7 +54,7 @@ class Containers(Restarts):
         self._retries: dict[str, Task] = {}
         self._lifecycle = Lifecycle(pod, self.ended)
         self._probes = Workers(pod, self)
-        self._syncing = self._again = False
+        self._syncing = self._again = self.resizing = False
         self._hurried: Signal | None = None
         self._deadline = 0
 
@@ -170,6 +170,7 @@ class Containers(Restarts):
             await self._cannot_start(container, missing)
             return
         container.state, container.ended = statuses.running(began), None
+        container.resources = spec.get("resources") or {}
         kubelet.runtime.start_container(pod.uid, statuses.record_of(container))
         self.event(container, "Normal", "Started", f"Started container {container.name}")
         await pod.step("container", "end", {"container": container.name, "id": container_id})
@@ -310,7 +311,7 @@ class Containers(Restarts):
     # -- changes of the pod ---------------------------------------------------------------------
 
     def respecified(self, revision: int) -> None:
-        """Acts on a changed pod spec: new ephemeral containers and new images."""
+        """Acts on a changed pod spec: new ephemeral containers, images and resources."""
         self._pod.spawn("respecified", self._pod.worked(revision, self._respecified))
 
     async def _respecified(self) -> str:
@@ -318,6 +319,8 @@ class Containers(Restarts):
             if all(container.name != spec["name"] for container in self.ephemeral):
                 new = statuses.new_container(spec, EPHEMERAL, "ContainerCreating")
                 self.ephemeral.append(new)
+                await self._pod.report()
+        await self._resize()
         for container in self._all():
             image = self.spec_of(container)["image"]
             if container.is_running and container.image != images.normalized(image):
@@ -336,6 +339,31 @@ class Containers(Restarts):
         result = await self.sync()
         await self._pod.report()
         return result
+
+    async def _resize(self) -> None:
+        """Gives the containers the amounts that their spec has now. The status says that first,
+        then what they have."""
+        pod = self._pod
+        resized = [
+            container
+            for container in (*self.init, *self.main)
+            if container.is_running
+            and container.resources != (self.spec_of(container).get("resources") or {})
+        ]
+        if not resized:
+            return
+        self.resizing = True
+        await pod.report()
+        for container in resized:
+            if container.is_running:
+                spec = self.spec_of(container)
+                old, new = container.resources or {}, spec.get("resources") or {}
+                if _restarts_for(spec, old, new):
+                    reason = f"Container {container.name} resize requires restart"
+                    await self.kill(container, reason, restart=True)
+                container.resources = new
+        self.resizing = False
+        await pod.report()
 
     def behave_anew(self) -> None:
         """Applies changed behaviour annotations to the running containers."""
@@ -435,3 +463,16 @@ class Containers(Restarts):
         self._pod.kubelet.recorder.event(
             self._pod.pod, kind, reason, message, field_path=f"spec.{group}{{{container.name}}}"
         )
+
+
+def _restarts_for(spec: Object, old: Object, new: Object) -> bool:
+    """Whether the resize policy has the container restarted for what changed."""
+    policies = {
+        each["resourceName"]: each["restartPolicy"] for each in spec.get("resizePolicy") or ()
+    }
+    return any(
+        policies.get(name) == "RestartContainer"
+        for group in ("requests", "limits")
+        for name in {*(old.get(group) or {}), *(new.get(group) or {})}
+        if (old.get(group) or {}).get(name) != (new.get(group) or {}).get(name)
+    )

@@ -424,6 +424,7 @@ class PodWorker:
             kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
             tells_network=kubelet.release.has("PodReadyToStartContainersCondition"),
             terminal=terminal, holds_phase=holds_phase, failed=reason, message=message,
+            resizing=self.containers.resizing,
         )  # fmt: skip
         containers = self.containers
         return statuses.pod_status(

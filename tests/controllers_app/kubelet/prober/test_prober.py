@@ -52,7 +52,15 @@ def test_an_ephemeral_container_starts_beside_the_others_and_is_not_restarted() 
     create(session, pod())
     added = {"name": "debug", "image": "busybox", "command": ["sh", "-c", "echo seen; exit 5"]}
     patch(session, f"{PODS}/web/ephemeralcontainers", {"spec": {"ephemeralContainers": [added]}})
+    told = [
+        next(iter(one["object"]["status"]["ephemeralContainerStatuses"][0]["state"]))
+        for one in session.records()
+        if one["kind"] == "write" and one["subresource"] == "status"
+        and "ephemeralContainerStatuses" in one["object"]["status"]
+    ]  # fmt: skip
+    assert told[0] == "waiting" and told[-1] == "terminated"
     found = get(session)["status"]["ephemeralContainerStatuses"][0]
+    assert "started" not in found
     assert found["name"] == "debug" and found["restartCount"] == 0
     assert found["state"]["terminated"]["exitCode"] == 5
     assert get(session)["status"]["phase"] == "Running"
