@@ -98,6 +98,38 @@ def test_a_patch_is_logged_as_it_was_sent(log: Log) -> None:
     assert event["requestObject"] == {"data": {"y": "2"}}
 
 
+def test_what_is_no_object_of_its_own_is_logged_as_it_was_sent(log: Log) -> None:
+    everything = Log(HEAD + "omitStages: [RequestReceived]\nrules: [{level: RequestResponse}]")
+
+    def sent(method: str, path: str, body: Any, **more: Any) -> Any:
+        found = [
+            one for one in everything.of(method, path, body, **more)
+            if one["userAgent"] == "script/1"
+        ]  # fmt: skip
+        return found[0]
+
+    pods, sets = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/replicasets"
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}
+    created = sent("POST", pods, pod)["responseObject"]["metadata"]
+    target = {"apiVersion": "v1", "kind": "Node", "name": "n"}
+    binding = {"metadata": {"name": "p", "uid": created["uid"]}, "target": target}
+    event = sent("POST", f"{pods}/p/binding", binding)
+    assert event["requestObject"]["target"] == target
+    assert event["objectRef"]["uid"] == created["uid"]
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    event = sent("POST", f"{pods}/p/eviction", {**eviction, "deleteOptions": {"dryRun": ["All"]}})
+    assert event["requestObject"]["deleteOptions"] == {"dryRun": ["All"]}
+    event = sent("DELETE", f"{pods}/p", {"gracePeriodSeconds": 0})
+    assert event["requestObject"] == {
+        "kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal", "gracePeriodSeconds": 0,
+    }  # fmt: skip
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": pod["spec"]}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"app": "x"}}, "template": template}
+    sent("POST", sets, {"metadata": {"name": "x"}, "spec": spec})
+    event = sent("PATCH", f"{sets}/x/scale", {"spec": {"replicas": 1}}, headers=MERGE)
+    assert event["requestObject"] == {"spec": {"replicas": 1}}
+
+
 def test_a_refusal_is_logged_with_its_status(log: Log) -> None:
     [event] = log.of("DELETE", "/api/v1/nodes/x", user="nobody")
     assert event["level"] == "Metadata"

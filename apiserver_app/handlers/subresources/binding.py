@@ -31,6 +31,8 @@ class Bind(Operation):
             raise errors.bad_request("name in URL does not match name in Binding object")
         metadata = {**(raw.get("metadata") or {})}
         request.obj = {"kind": "Binding", "apiVersion": "v1", **raw, "metadata": metadata}
+        if request.audit is not None:
+            request.audit.requested(request.obj)
         return WELL_FORMED
 
     def current(self, request: Request) -> None:

@@ -34,6 +34,8 @@ class Evict(Operation):
         request.obj = bodies.read_as(request, "io.k8s.api.policy.v1.Eviction", "Eviction")
         if meta.name_of(request.obj) != request.name:
             raise errors.bad_request("name in URL does not match name in Eviction object")
+        if request.audit is not None:
+            request.audit.requested(request.obj)
         return WELL_FORMED
 
     def current(self, request: Request) -> None:

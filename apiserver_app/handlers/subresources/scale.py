@@ -79,7 +79,7 @@ class UpdateScale(writes.Update):
         return []
 
     def log(self, request: Request) -> None:
-        """The object is nothing that was sent."""
+        """The object is nothing that was sent: the scale was logged."""
 
     def answer(self, request: Request) -> Outcome:
         assert request.outcome.obj is not None
@@ -95,9 +95,13 @@ def _wanted(request: Request, now: Object) -> Object:
     """The scale that was sent, or that a patch makes of the present one."""
     if request.verb != "patch":
         raw = bodies.read(request, _ABOUT)
+        if request.audit is not None:
+            request.audit.requested(raw)
     else:
         patching.check_type(request)
         patching.read(request)
+        if request.audit is not None:
+            request.audit.patched(request.patch)
         if request.content_type == client.APPLY_PATCH:
             raw = fieldowners.applied(request, _ABOUT, now)
         else:

@@ -25,6 +25,7 @@ from apiserver_app.registry import generic, storagecalls
 from apiserver_app.registry.generic import Page
 
 ORPHAN = "orphan"
+_SENT_AS = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal"}
 FOREGROUND = "foregroundDeletion"
 
 
@@ -37,6 +38,7 @@ class Delete(Operation):
 
     def begin(self, request: Request) -> None:
         request.options = options.of_delete(request)
+        _log(request)
 
     def current(self, request: Request) -> None:
         request.gate = "etcd"
@@ -102,6 +104,12 @@ def collected(request: Request) -> Iterator[Object]:
     request.outcome = Outcome(200, page=page)
 
 
+def _log(request: Request) -> None:
+    """Gives the audit log the options that were sent as a body."""
+    if request.audit is not None and request.call.body:
+        request.audit.patched({**_SENT_AS, **request.options})
+
+
 def _page(request: Request) -> Page:
     cluster, info, call = request.cluster, request.info, request.call
     asked = listoptions.of_list(call)
@@ -109,8 +117,7 @@ def _page(request: Request) -> Page:
         info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
     )
     request.options = options.of_delete(request)
-    if request.audit is not None:
-        request.audit.patched(request.options)
+    _log(request)
     request.gate = "etcd"
     if asked.at_least > cluster.store.revision:
         raise generic.too_new(asked.at_least, cluster.store.revision)

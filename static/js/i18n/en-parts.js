@@ -79,6 +79,8 @@ export default {
   'work.horizontalpodautoscaler.why': 'Asks for more or fewer replicas by what they use.',
   'work.endpoints.why': 'Lists the addresses of the ready pods behind a service.',
   'work.endpointslice.why': 'Lists the pods behind a service in slices of up to 100.',
+  'work.endpointslicemirroring.why': 'Lists addresses that somebody wrote by hand in slices.',
+  'work.ttl.why': 'Says how long a kubelet may keep what it has read.',
   'work.volumebinder.why': 'Binds each claim to a volume that fits, or has one made.',
   'work.ephemeralvolume.why': 'Makes the claims that a pod asks for its own lifetime.',
   'work.claimprotection.why': 'A claim goes only when no pod uses it.',

@@ -64,6 +64,8 @@ export default {
   'work.horizontalpodautoscaler.why': '按用量增减副本。',
   'work.endpoints.why': '列出 Service 背后就绪的 Pod 的地址。',
   'work.endpointslice.why': '把 Service 背后的 Pod 列入切片，每片至多 100 个。',
+  'work.endpointslicemirroring.why': '把手工写的地址列入切片。',
+  'work.ttl.why': '说明 kubelet 可以把读到的内容保留多久。',
   'work.volumebinder.why': '把申领绑定到合适的卷，或让人新建一个。',
   'work.ephemeralvolume.why': '为 Pod 创建与其同生命周期的申领。',
   'work.claimprotection.why': '没有 Pod 使用时申领才能删除。',
