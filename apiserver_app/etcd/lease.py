@@ -15,7 +15,7 @@ from apiserver_app.machinery.kernel import SECOND
 
 TTL_SECONDS_MIN, TTL_SECONDS_MAX = 2, 9_000_000_000
 STEP_SECONDS = 60  # keys that expire within it share a lease
-_EVENT_TTL_SECONDS = 3660  # reported as the granted TTL of a lease of events
+EVENT_TTL_SECONDS = 3600  # --event-ttl
 
 
 def grant(server: Server, ttl: int, lease: int = 0) -> tuple[int, int]:
@@ -30,9 +30,9 @@ def grant(server: Server, ttl: int, lease: int = 0) -> tuple[int, int]:
     return lease, ttl
 
 
-def shared_until(now: int, ttl: int) -> int:
-    """The lease of a key that expires `ttl` seconds after `now`, or up to a minute later."""
-    return (now // SECOND // STEP_SECONDS + 1) * STEP_SECONDS + ttl
+def of_event(now: int) -> int:
+    """The lease of an event of `now`: it expires after its TTL, or up to a minute later."""
+    return (now // SECOND // STEP_SECONDS + 1) * STEP_SECONDS + EVENT_TTL_SECONDS
 
 
 def revoke(server: Server, lease: int, span: int | None) -> None:
@@ -72,7 +72,7 @@ def time_to_live(server: Server, lease: int) -> tuple[int, int]:
     if granted is not None:
         return granted.ttl, -(-(granted.until - now) // SECOND)
     if lease in server.store.leases():
-        return _EVENT_TTL_SECONDS, lease - now // SECOND
+        return EVENT_TTL_SECONDS + STEP_SECONDS, lease - now // SECOND
     return 0, -1
 
 

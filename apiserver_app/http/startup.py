@@ -17,6 +17,7 @@ from typing import Any
 
 from apiserver_app import authenticators, flags, gates
 from apiserver_app.admission import plugins
+from apiserver_app.etcd import lease as leases
 from apiserver_app.handlers import routes
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
@@ -50,7 +51,6 @@ PROVIDERS: tuple[tuple[str, str, int], ...] = (
     ("resource", "resource.k8s.io", 26),
 )
 _GONE_SINCE = {"extensions": 22, "settings": 20}
-EVENT_SECONDS = 3600  # --event-ttl
 _AUTHENTICATION_INFO = "start-cluster-authentication-info-controller"
 _LEGACY_ORDER = (
     "podtemplates", "events", "limitranges", "resourcequotas", "secrets", "persistentvolumes",
@@ -243,7 +243,7 @@ def _storage(info: ResourceInfo) -> Object:
         "version": info.version,
         "prefix": info.etcd_prefix(),
         "subresources": list(info.subresources),
-        "ttl_seconds": EVENT_SECONDS if info.plural == "events" else 0,
+        "ttl_seconds": leases.EVENT_TTL_SECONDS if info.plural == "events" else 0,
     }
 
 

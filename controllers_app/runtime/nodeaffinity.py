@@ -8,13 +8,11 @@ Models kubernetes staging/src/k8s.io/component-helpers/scheduling/corev1
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apiserver_app.machinery.meta import Object
-
-_DIGITS = re.compile(r"[+-]?[0-9]+")
+from apiserver_app.machinery.syntax import labels as selectors
 
 Required = tuple[Mapping[str, str], Object | None]  # nodeSelector, required node selector terms
 
@@ -65,18 +63,11 @@ def _is_met(requirement: Object, values: Mapping[str, str]) -> bool:
         return value is not None
     if operator == "DoesNotExist":
         return value is None
-    number, bound = parse_int64(value or ""), parse_int64(allowed[0] if allowed else "")
+    number = selectors.parse_int64(value or "")
+    bound = selectors.parse_int64(allowed[0] if allowed else "")
     if number is None or bound is None:
         return False
     return number > bound if operator == "Gt" else number < bound
-
-
-def parse_int64(text: str) -> int | None:
-    """Go's strconv.ParseInt with 64 bits; None for what it refuses."""
-    if not _DIGITS.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 def is_tolerated(taint: Object, tolerations: Iterable[Object]) -> bool:

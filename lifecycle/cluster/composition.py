@@ -256,7 +256,7 @@ class Cluster:
         given, state = self.inputs.flags, self.state
 
         def lease_for_event() -> int:
-            return leases.shared_until(self.kernel.now, startup.EVENT_SECONDS)
+            return leases.of_event(self.kernel.now)
 
         types = scheme.Types(self.version)
         stored = strategies.strategies(self.resources.all)

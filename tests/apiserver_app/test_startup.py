@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from apiserver_app import flags
+from apiserver_app.etcd import lease as leases
 from apiserver_app.http import startup
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kinds import kinds
@@ -229,7 +230,7 @@ def test_an_event_disappears_after_its_hour() -> None:
     involved = {"kind": "Pod", "namespace": "default", "name": "there"}
     event = {"metadata": {"name": "seen"}, "involvedObject": involved, "reason": "Seen"}
     assert session.request("POST", events, event).status == 201
-    _jump(session, startup.EVENT_SECONDS - 120)
+    _jump(session, leases.EVENT_TTL_SECONDS - 120)
     assert session.request("GET", f"{events}/seen").status == 200
     session.wait(300)
     assert session.request("GET", f"{events}/seen").status == 404

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.cel import schema as schemas
+from apiserver_app.machinery.net.httpwire import REQUEST_BYTES_MAX
 
 Schema = Mapping[str, Any]
 
-REQUEST_BYTES_MAX = 3 * 1024 * 1024
 # the longest text of a format, and the shortest
 _LONGEST = {"duration": 32, "date": 12, "date-time": 32}
 _SHORTEST = {"duration": 3, "date": 12, "date-time": 21}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 HEAD_BYTES_MAX = 1 << 20
+REQUEST_BYTES_MAX = 3 << 20  # of the body of a request to an API server
 
 Pairs = list[tuple[str, str]]
 

@@ -49,10 +49,10 @@ class Requirement(NamedTuple):
             return value is not None
         if operator == DOES_NOT_EXIST:
             return value is None
-        if value is None or not is_int64(value):
+        number, limit = parse_int64(value or ""), parse_int64(self.values[0])
+        if number is None or limit is None:
             return False
-        limit = int(self.values[0])
-        return int(value) > limit if operator == GREATER else int(value) < limit
+        return number > limit if operator == GREATER else number < limit
 
     def __str__(self) -> str:
         operator = self.operator
@@ -225,7 +225,7 @@ def _count_errors(operator: str, values: tuple[str, ...]) -> list[str]:
             problems.append(_bad("values", printed, text))
         text = "for 'Gt', 'Lt' operators, the value must be an integer"
         for index, value in enumerate(values):
-            if not is_int64(value):
+            if parse_int64(value) is None:
                 problems.append(_bad(f"values[{index}]", value, text))
         return problems
     else:
@@ -237,9 +237,18 @@ def _bad(path: str, value: Any, text: str) -> str:
     return str(errors.invalid_value(path, value, text))
 
 
-def is_int64(text: str) -> bool:
-    """Whether Go's strconv.ParseInt reads it in base 10."""
-    return _is_integer(text) is not None and -(1 << 63) <= int(text) < 1 << 63
+def parse_int64(text: str) -> int | None:
+    """What Go's strconv.ParseInt reads in base 10; None for what it refuses."""
+    if _is_integer(text) is None:
+        return None
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > _DIGITS_MAX:  # which Python would refuse to read at some length
+        return None
+    number = -int(digits) if text[0] == "-" else int(digits)
+    return number if -(1 << 63) <= number < 1 << 63 else None
+
+
+_DIGITS_MAX = 19
 
 
 _is_integer = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch

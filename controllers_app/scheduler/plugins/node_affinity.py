@@ -11,6 +11,7 @@ from typing import Any
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import labels
 from controllers_app.runtime import nodeaffinity
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
@@ -83,7 +84,7 @@ def _unreadable(index: int, preferred: Object) -> Iterator[str]:
     """What is compared with something that is no number."""
     expressions = (preferred.get("preference") or {}).get("matchExpressions") or ()
     for number, one in enumerate(expressions):
-        if one["operator"] in ("Gt", "Lt") and nodeaffinity.parse_int64(one["values"][0]) is None:
+        if one["operator"] in ("Gt", "Lt") and labels.parse_int64(one["values"][0]) is None:
             yield (
                 f"[{index}].matchExpressions[{number}].values[0]: Invalid value: "
                 f"{json.dumps(one['values'][0])}: for 'Gt', 'Lt' operators, the value must be an "

@@ -31,11 +31,11 @@ from twisted.web import http
 from zope.interface import implementer
 
 from apiserver_app.machinery import errors
+from apiserver_app.machinery.net.httpwire import REQUEST_BYTES_MAX
 from lifecycle.hosting.edge import answers, http_head
 from lifecycle.hosting.edge.adapter import streams, tls
 from lifecycle.hosting.edge.adapter.channel import Channel, Times
 
-BODY_BYTES_MAX = 3 << 20
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
 UPLOADS = (b"/viz/v1/traces/import",)
 UPLOADS_MAX = 4  # at a time
@@ -90,7 +90,7 @@ class EdgeRequest(http_protocol.WebRequest):
         self.stream: Any = None  # the protocol on this transport after an upgrade
         self.head: http_head.Head = channel.head
         self._body_bytes = 0
-        self._body_bytes_max = BODY_BYTES_MAX
+        self._body_bytes_max = REQUEST_BYTES_MAX
         self.uploads = False  # its body is a file
         super().__init__(channel, parsePOSTFormSubmission=False)
 

@@ -105,6 +105,15 @@ def test_selector_text_is_refused_in_upstreams_words(text: str, message: str) ->
     assert caught.value.message == message
 
 
+def test_a_number_longer_than_python_reads_is_no_integer_as_in_go() -> None:
+    with pytest.raises(errors.ApiError, match="the value must be an integer") as caught:
+        labels.parse("x>" + "9" * 5000)
+    assert caught.value.code == 400
+    assert labels.parse_int64("0" * 5000 + "7") == 7
+    assert labels.parse_int64("-9223372036854775808") == -(1 << 63)
+    assert labels.parse_int64("9223372036854775808") is None
+
+
 def test_label_selector_none_selects_nothing_and_empty_everything() -> None:
     assert not labels.from_label_selector(None).matches(POD)
     assert not labels.from_label_selector(None).empty

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.machinery.net.httpwire import REQUEST_BYTES_MAX
 from lifecycle.hosting.edge.adapter import server
 from tests.lifecycle.hosting.running import Demo, rss_mib
 
@@ -62,14 +63,14 @@ def test_options_reach_the_worker(demo: Demo) -> None:
 
 
 def test_body_at_the_limit_passes(demo: Demo) -> None:
-    body = b"x" * server.BODY_BYTES_MAX
-    assert len(echo(demo.ask("POST", "/api", body))["body"]) == server.BODY_BYTES_MAX
+    body = b"x" * REQUEST_BYTES_MAX
+    assert len(echo(demo.ask("POST", "/api", body))["body"]) == REQUEST_BYTES_MAX
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_body_over_the_limit_is_413_and_the_connection_goes_on(demo: Demo, chunked: bool) -> None:
     connection = demo.connect()
-    body = b"x" * (server.BODY_BYTES_MAX + 1)
+    body = b"x" * (REQUEST_BYTES_MAX + 1)
     connection.request(
         "POST", "/api", iter([body]) if chunked else body, encode_chunked=chunked,
         headers={"Transfer-Encoding": "chunked"} if chunked else {},
