@@ -63,6 +63,7 @@ class Store:
         self.revision = 0
         self.compacted = 0
         self.pending: list[LogRow] = []
+        self.bytes = 0  # of all current values
         self._index: dict[str, Entry] = {}
         self._buckets: dict[str, list[str]] = {}
         self._listeners: list[tuple[str, Listener]] = []
@@ -129,7 +130,15 @@ class Store:
         return Range(entries, len(entries), self.revision)
 
     def count(self, prefix: str) -> int:
+        name = _bucket(prefix)
+        if name and prefix.startswith(name):
+            low, high = _bounds(self._buckets.get(name, []), prefix)
+            return high - low
         return len(self._keys(prefix))
+
+    def total(self) -> int:
+        """How many keys there are."""
+        return len(self._index)
 
     # -- writes ---------------------------------------------------------------------------------
 
@@ -193,6 +202,7 @@ class Store:
             )
         )
         del self._index[key]
+        self.bytes -= len(old.value)
         self._graves[key] = revision
         bucket = self._buckets[_bucket(key)]
         del bucket[bisect_left(bucket, key)]
@@ -277,8 +287,10 @@ class Store:
         return _entry(found) if found else None
 
     def _set(self, entry: Entry) -> None:
-        if entry.key not in self._index:
+        old = self._index.get(entry.key)
+        if old is None:
             insort(self._buckets.setdefault(_bucket(entry.key), []), entry.key)
+        self.bytes += len(entry.value) - (len(old.value) if old is not None else 0)
         self._index[entry.key] = entry
 
     def _keys(self, prefix: str) -> list[str]:
@@ -307,6 +319,9 @@ def _bucket(key: str) -> str:
 
 
 def _slice(keys: list[str], prefix: str) -> list[str]:
-    low = bisect_left(keys, prefix)
-    high = bisect_left(keys, prefix + "\U0010ffff")
+    low, high = _bounds(keys, prefix)
     return keys[low:high]
+
+
+def _bounds(keys: list[str], prefix: str) -> tuple[int, int]:
+    return bisect_left(keys, prefix), bisect_left(keys, prefix + "\U0010ffff")

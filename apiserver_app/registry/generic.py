@@ -30,6 +30,7 @@ from apiserver_app.machinery.serializer import gojson
 from apiserver_app.machinery.syntax import fields, labels
 from apiserver_app.registry import storagecalls
 from apiserver_app.registry.conversion import convert, protobuflists
+from apiserver_app.registry.limits import Limits
 from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
 
@@ -112,8 +113,10 @@ class Storage:
         cache: WatchCache,
         probe: probes.Probe,
         lease_for_event: Callable[[], int],
+        limits: Limits,
     ) -> None:
         self.store = store
+        self._limits = limits
         self.cache = cache
         self.probe = probe
         self._lease_for_event = lease_for_event
@@ -199,6 +202,8 @@ class Storage:
         existing = self.store.get(key)
         if existing is not None:
             raise self._already_exists(info, metadata["name"], existing)
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        self._limits.check_new(self.store, info, namespace, name)
         return key
 
     def update(
@@ -282,10 +287,21 @@ class Storage:
             value = encode(stored)
         if len(value) > REQUEST_BYTES_MAX:
             raise errors.unclassified("etcdserver: request is too large", 413)
+        self._check_size(info, key, namespace, name, len(value))
+        if info.storage == "pods":
+            self._limits.check_pod(info, stored)
         self._inject_fault(info, key, op)
         self._record_write(self.store.revision + 1, info, op, namespace, name, prev, subresource)
         self.store.put(key, value, expect=prev, lease=lease, payload=stored)
         return obj
+
+    def _check_size(
+        self, info: ResourceInfo, key: str, namespace: str, name: str, size: int
+    ) -> None:
+        """Raises 403 when the cluster has no room for the object as it is to be."""
+        before = self.store.get(key)
+        more = size - (len(before.value) if before is not None else 0)
+        self._limits.check_size(self.store, info, namespace, name, more)
 
     def _check_unchanged(self, info: ResourceInfo, key: str, name: str, prev: int) -> None:
         """Raises 409 if the object changed. A write is recorded only once it is sure to succeed,

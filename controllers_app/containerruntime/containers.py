@@ -51,7 +51,7 @@ class Container(Instance):
     ) -> None:  # fmt: skip
         super().__init__(registry.host, pod, name, image, container_id, since)
         self.registry = registry
-        self.log = Log(self.environment.kernel)
+        self.log = Log(self.environment.kernel, self.host.logs)
         self.cgroup = Cgroup(cores_of(self.spec), above=self.host.cgroup)
         self.main: ContainerProcess | None = None  # its own process, when that is run here
         self.exit_code: int | None = None
@@ -278,6 +278,7 @@ class Containers:
         for instances in self._instances.pop(uid, {}).values():
             for container in instances:
                 container.end(self.host.environment.kernel.now)
+                container.log.drop()
 
     def _add(self, container: Container) -> None:
         """Keep it, and of its name one instance more at most."""
@@ -285,6 +286,8 @@ class Containers:
         instances = self._instances.setdefault(uid, {}).setdefault(container.name, [])
         instances.append(container)
         instances.sort(key=_since)
+        for old in instances[:-INSTANCES_MAX]:
+            old.log.drop()
         del instances[:-INSTANCES_MAX]
 
 

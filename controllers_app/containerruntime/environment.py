@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from controllers_app.containerruntime import hostdisk
+from controllers_app.containerruntime.logs import Logs
 from controllers_app.containerruntime.sandboxes import PodSandbox
 from controllers_app.cri.services import Volumes
 from controllers_app.shell import cgroup, tools
@@ -52,6 +53,7 @@ class Host:
         self.address = address
         self.sandboxes: dict[str, PodSandbox] = {}  # by the pod's uid, while the kubelet runs
         self.cgroup = Cgroup(cgroup.NODE_CORES, cgroup.NODE_PIDS_MAX, cgroup.NODE_MEMORY_MAX)
+        self.logs = Logs()
         self.storage = Disk(NODE_BYTES_MAX, NODE_FILES_MAX)
         self._disk: Files | None = None
 

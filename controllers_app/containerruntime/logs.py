@@ -18,6 +18,8 @@ from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT, LogOptions
 
 BYTES_MAX = 256 * 1024  # of one instance; what is older is rotated away
 ENTRIES_MAX = 4096
+ENTRY_BYTES = 160  # that an entry takes besides its data
+NODE_BYTES_MAX, SHARE_BYTES = 32 << 20, 16 * 1024  # of a node's logs, and of each beyond that
 LINE_BYTES_MAX = 16 * 1024  # a longer line is written in parts
 _STREAMS = {"Stdout": STDOUT, "Stderr": STDERR}
 
@@ -30,12 +32,22 @@ class Entry(NamedTuple):
     data: bytes
 
 
+class Logs:
+    """The room that the logs of a node take."""
+
+    __slots__ = ("bytes",)
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
 class Log:
     """What one container instance wrote."""
 
-    __slots__ = ("_bytes", "_open", "_signal", "closed", "entries", "readers", "total")
+    __slots__ = ("_bytes", "_logs", "_open", "_signal", "closed", "entries", "readers", "total")
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, logs: Logs) -> None:
+        self._logs = logs
         self.entries: deque[Entry] = deque()
         self.closed = False
         self.readers = 0  # that follow
@@ -78,9 +90,19 @@ class Log:
     def _add(self, entry: Entry) -> None:
         self.entries.append(entry)
         self.total += 1
-        self._bytes += len(entry.data)
-        while self._bytes > BYTES_MAX or len(self.entries) > ENTRIES_MAX:
-            self._bytes -= len(self.entries.popleft().data)
+        self._count(len(entry.data), 1)
+        most = BYTES_MAX if self._logs.bytes < NODE_BYTES_MAX else SHARE_BYTES
+        while self._bytes > most or len(self.entries) > ENTRIES_MAX:
+            self._count(-len(self.entries.popleft().data), -1)
+
+    def drop(self) -> None:
+        """Nobody can ask for it any more."""
+        self._count(-self._bytes, -len(self.entries))
+        self.entries.clear()
+
+    def _count(self, size: int, entries: int) -> None:
+        self._bytes += size
+        self._logs.bytes += size + ENTRY_BYTES * entries
 
 
 class Reader:

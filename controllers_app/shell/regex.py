@@ -22,7 +22,7 @@ MEMORY_MAX = 256 << 10  # bytes of a pattern's automaton
 CACHED_MAX = 64
 TEXT_MAX = 8192  # of a line that is searched
 COMPILE = 3  # operations for each letter of a pattern that is compiled
-SEARCH = 6  # operations that a search takes, besides those for its length
+SEARCH = 10  # operations that a search takes, besides those for its length
 _CLASSES = frozenset((
     "digit", "alpha", "alnum", "space", "upper", "lower", "punct", "xdigit", "blank", "cntrl",
     "print", "graph",

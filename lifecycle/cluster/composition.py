@@ -57,6 +57,7 @@ from apiserver_app.registry import kinds as strategies
 from apiserver_app.registry.apiextensions import served
 from apiserver_app.registry.apiregistration import apiservices
 from apiserver_app.registry.core.service import ranges
+from apiserver_app.registry.limits import Limits
 from controllers_app.apiextensions import component as extensions
 from controllers_app.containerruntime.hosts import Dns, Hosts
 from controllers_app.containerruntime.servers import metricsserver
@@ -252,12 +253,15 @@ class Cluster:
 
     # -- wiring ---------------------------------------------------------------------------------
 
-    def _context(self) -> ClusterContext:
-        given, state = self.inputs.flags, self.state
-
+    def _storage(self) -> generic.Storage:
         def lease_for_event() -> int:
             return leases.of_event(self.kernel.now)
 
+        limits = Limits(**self.inputs.options.get("limits", {}))
+        return generic.Storage(self.store, self.cache, self.recorder, lease_for_event, limits)
+
+    def _context(self) -> ClusterContext:
+        given, state = self.inputs.flags, self.state
         types = scheme.Types(self.version)
         stored = strategies.strategies(self.resources.all)
         counting = counters.Counters()
@@ -278,7 +282,7 @@ class Cluster:
             rand=self.rand,
             store=self.store,
             cache=self.cache,
-            storage=generic.Storage(self.store, self.cache, self.recorder, lease_for_event),
+            storage=self._storage(),
             resources=self.resources,
             types=types,
             strategies=stored,

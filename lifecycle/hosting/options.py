@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from apiserver_app.machinery import releases
+from apiserver_app.registry.limits import DEFAULTS
 
 NODES_MAX = 10_000
+LIMIT_MAX = 1 << 40
 SPEED_MIN, SPEED_MAX = 0.1, 1000.0
 MINORS = range(8, 38)  # of Kubernetes 1.x, those whose types are known
 DEFAULT_VERSION = str(releases.DEFAULT)
@@ -61,6 +63,7 @@ class Options:
     single_process: bool = False
     cluster: str = "demo"
     apiserver_args: tuple[str, ...] = ()
+    limits: tuple[tuple[str, int], ...] = ()  # of the cluster, by name
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "data_dir": str(self.data_dir)})
@@ -70,6 +73,7 @@ class Options:
         values: dict[str, Any] = json.loads(text)
         values["data_dir"] = Path(values["data_dir"])
         values["apiserver_args"] = tuple(values["apiserver_args"])
+        values["limits"] = tuple((name, most) for name, most in values["limits"])
         return cls(**values)
 
 
@@ -92,6 +96,7 @@ def parse(arguments: Sequence[str]) -> Options:
         browser=not given.no_browser,
         single_process=given.single_process,
         apiserver_args=(*arguments_, *given.apiserver_arg),
+        limits=tuple(given.limit),
     )
 
 
@@ -179,7 +184,14 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"a version with the flags of its time: {', '.join(profiles())}",
     )
-    add(
+    _add_repeated(made)
+    add("--no-browser", action="store_true", help="do not open the page in a browser")
+    add("--single-process", action="store_true", help="edge and worker in one process")
+    return made
+
+
+def _add_repeated(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
         "--apiserver-arg",
         action="append",
         default=[],
@@ -187,9 +199,23 @@ def parser() -> argparse.ArgumentParser:
         help="a flag of kube-apiserver, such as authorization-mode=ABAC,RBAC; may be repeated; "
         "more examples below",
     )
-    add("--no-browser", action="store_true", help="do not open the page in a browser")
-    add("--single-process", action="store_true", help="edge and worker in one process")
-    return made
+    defaults = ", ".join(f"{name}={most}" for name, most in DEFAULTS.items())
+    made.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        type=_limit,
+        metavar="NAME=NUMBER",
+        help=f"how much the cluster holds; may be repeated (default {defaults})",
+    )
+
+
+def _limit(text: str) -> tuple[str, int]:
+    name, _, most = text.partition("=")
+    if name not in DEFAULTS:
+        known = ", ".join(DEFAULTS)
+        raise argparse.ArgumentTypeError(f"{text!r} is no limit: there are {known}")
+    return name, _whole(most, 1, LIMIT_MAX)
 
 
 def _port(text: str) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from apiserver_app.apis.servicenet import ServiceNet
 from apiserver_app.auth.bootstrap import ADVERTISED_IP, SECURE_PORT
+from apiserver_app.auth.data import cast
 from apiserver_app.auth.data.notation import rules
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
@@ -50,6 +51,16 @@ def configuration(version: Release, net: ServiceNet) -> list[Item]:
         *_readers("kubeadm:nodes-kubeadm-config", CONFIG, [_NODES, _TOKENS]),
         _config_map(CONFIG, data),
     ]
+
+
+def classroom_quota() -> Item:
+    """What kubeadm does not do: nobody in the class can use up what all share."""
+    hard = {
+        "pods": "100", "services": "50", "configmaps": "200", "secrets": "200",
+        "persistentvolumeclaims": "50", "replicationcontrollers": "50",
+    }  # fmt: skip
+    made = {**_object("v1", "ResourceQuota", "classroom"), "spec": {"hard": hard}}
+    return "resourcequotas", cast.STUDENT_NAMESPACE, made
 
 
 def dns(version: Release, net: ServiceNet) -> list[Item]:

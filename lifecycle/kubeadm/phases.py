@@ -74,6 +74,7 @@ class Init:
         await self._create(self._admin, [*self._token(), *bootstrap.joining(self._ca_pem)])
         await self._create(self._admin, objects.dns(self._version, self._net))
         await self._create(self._admin, objects.proxy(self._version))
+        await self._create(self._admin, [objects.classroom_quota()])
         await self._create(self._admin, objects.configuration(self._version, self._net))
 
     async def _create(self, client: Client, items: Iterable[Item]) -> None:

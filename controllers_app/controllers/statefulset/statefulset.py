@@ -20,6 +20,7 @@ from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import For, Owns, Reads
 
 STATEFUL_SETS = "statefulsets.apps"
+CREATIONS_PER_SYNC_MAX = 500  # the pods that come bring the set back into the queue
 
 
 @dataclass(slots=True)
@@ -27,7 +28,8 @@ class State:
     """One reconcile: the owner, its pods by ordinal, and the current and updated revision."""
 
     owner: Object
-    replicas: dict[int, Object | None]  # desired ordinals
+    ordinals: range  # desired ones; of very many of them only as many are looked at as have pods
+    replicas: dict[int, Object]  # their pods, in order
     condemned: list[Object]  # pods beyond them, highest ordinal first
     current: str  # revision names
     update: str
@@ -95,19 +97,23 @@ class StatefulSetController(Controller):
         self, owner: Object, pods: list[Object], current: str, update: str, known: dict[str, Object]
     ) -> State:
         first, count = statefulpods.ordinals(owner)
-        replicas: dict[int, Object | None] = dict.fromkeys(range(first, first + count))
+        ordinals = range(first, first + count)
+        replicas: dict[int, Object] = {}
         condemned: list[tuple[int, Object]] = []
         for pod in pods:
             ordinal = statefulpods.ordinal_of(owner, pod)
             if ordinal is None:
                 continue
-            if ordinal in replicas:
+            if ordinal in ordinals:
                 replicas[ordinal] = pod
             else:
                 condemned.append((ordinal, pod))
         condemned.sort(key=lambda pair: -pair[0])
         templates = {name: item["data"]["spec"]["template"] for name, item in known.items()}
-        return State(owner, replicas, [pod for _, pod in condemned], current, update, templates)
+        return State(
+            owner, ordinals, dict(sorted(replicas.items())), [pod for _, pod in condemned],
+            current, update, templates,
+        )  # fmt: skip
 
     def _is_healthy(self, pod: Object) -> bool:
         return podstate.is_ready(pod) and not meta.is_deleting(pod)
@@ -120,7 +126,7 @@ class StatefulSetController(Controller):
 
     async def _manage(self, state: State) -> str:
         """Takes the next step: creates missing pods, else deletes surplus ones, else updates."""
-        head = f"wants {len(state.replicas)}"
+        head = f"wants {len(state.ordinals)}"
         step = await self._create_missing(state)
         if step:
             return f"{head}: {step}"
@@ -130,8 +136,9 @@ class StatefulSetController(Controller):
         return f"{head}: {await self._replace_old(state) or 'nothing to do'}"
 
     async def _create_missing(self, state: State) -> str:
-        actions = []
-        for ordinal, pod in state.replicas.items():
+        actions: list[str] = []
+        for ordinal in state.ordinals:
+            pod = state.replicas.get(ordinal)
             if pod is not None and podstate.is_finished(pod) and not meta.is_deleting(pod):
                 await self._control.delete(state.owner, pod)
                 return f"deletes {meta.name_of(pod)}, which has ended"
@@ -143,8 +150,8 @@ class StatefulSetController(Controller):
                     state.owner, ordinal, state.templates[revision], revision
                 )
                 actions.append(f"creates {name}")
-                if state.ordered:
-                    return actions[0]
+                if state.ordered or len(actions) >= CREATIONS_PER_SYNC_MAX:
+                    break
                 continue
             if not state.ordered:
                 continue
@@ -184,10 +191,11 @@ class StatefulSetController(Controller):
 
     def _first_unhealthy(self, state: State) -> Object | None:
         """The one of the lowest ordinal, the surplus ones last."""
-        for pod in (*state.replicas.values(), *reversed(state.condemned)):
+        for ordinal in state.ordinals:
+            pod = state.replicas.get(ordinal)
             if pod is None or not self._is_healthy(pod):
                 return pod
-        return None
+        return next((pod for pod in reversed(state.condemned) if not self._is_healthy(pod)), None)
 
     async def _replace_old(self, state: State) -> str:
         """RollingUpdate: replaces old pods from the highest ordinal down, one at a time, waiting
@@ -197,10 +205,10 @@ class StatefulSetController(Controller):
             return ""
         first, _ = statefulpods.ordinals(state.owner)
         partition = (strategy.get("rollingUpdate") or {}).get("partition") or 0
-        for ordinal in sorted(state.replicas, reverse=True):
+        for ordinal in reversed(state.ordinals):
             if ordinal < first + partition:
                 return ""
-            pod = state.replicas[ordinal]
+            pod = state.replicas.get(ordinal)
             if pod is None:
                 return ""
             if statefulpods.revision_of(pod) != state.update and not meta.is_deleting(pod):
@@ -221,7 +229,7 @@ class StatefulSetController(Controller):
              "availableReplicas"), 0
         )  # fmt: skip
         wait = 0.0
-        for pod in [*(pod for pod in state.replicas.values() if pod), *state.condemned]:
+        for pod in (*state.replicas.values(), *state.condemned):
             counts["replicas"] += 1
             if podstate.is_ready(pod):
                 counts["readyReplicas"] += 1
@@ -251,7 +259,7 @@ class StatefulSetController(Controller):
 
     def _complete_update(self, state: State, status: Object) -> None:
         """Makes the updated revision the current one when every pod has it."""
-        count = len(state.replicas)
+        count = len(state.ordinals)
         strategy = (state.owner["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
         if (
             strategy == "RollingUpdate"

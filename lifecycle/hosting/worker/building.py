@@ -46,6 +46,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         options={
             "kubelet": {"images": catalog.images()},
             "kubeadm": True,
+            "limits": {name.replace("-", "_"): most for name, most in options.limits},
             "manifests": {
                 staticpods.NODE: staticpods.manifests(
                     Release.parse(options.kubernetes_version), given

@@ -61,6 +61,12 @@ def test_the_cluster_says_how_it_was_configured(cluster: Session) -> None:
     assert "taints" not in node["spec"]
 
 
+def test_the_class_has_a_quota_and_cannot_use_up_what_all_share(cluster: Session) -> None:
+    path = "/api/v1/namespaces/student/resourcequotas/classroom"
+    quota = cluster.request("GET", path).json()
+    assert quota["spec"]["hard"]["pods"] == quota["status"]["hard"]["pods"] == "100"
+
+
 def test_cluster_info_is_signed_with_the_token_by_which_nodes_may_join(cluster: Session) -> None:
     secrets = _get(cluster, f"{SYSTEM}/secrets")["items"]
     token = next(one for one in secrets if one["type"] == "bootstrap.kubernetes.io/token")
