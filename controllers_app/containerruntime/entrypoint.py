@@ -21,8 +21,8 @@ Sets = Mapping[str, Mapping[str, tools.Tool]]
 
 def argv(spec: Object, image: Image, known: Mapping[str, str]) -> list[str]:
     """The words of the main process, of the pod where it says them, else of the image."""
-    given = [environment.expanded(one, known) for one in spec.get("command") or ()]
-    args = [environment.expanded(one, known) for one in spec.get("args") or ()]
+    given = environment.all_expanded(spec.get("command") or (), known)
+    args = environment.all_expanded(spec.get("args") or (), known)
     command = given or [one for one in image.entrypoint if one.rpartition("/")[2] not in _PASSING]
     if not given and not args:
         args = list(image.cmd)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from apiserver_app.machinery import meta
@@ -16,6 +17,7 @@ from apiserver_app.machinery.syntax import quantity
 
 DOMAIN = "cluster.local"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+LETTERS_MAX, VARIABLES_MAX = 1 << 20, 10_000  # of all variables, or words, of a process
 _DIVISORS = {"cpu": "1", "memory": "1", "ephemeral-storage": "1"}
 _REFERENCE = re.compile(r"\$(\$|\(([^()]*)\))")
 Lookup = Callable[[str, str, str], Object | None]
@@ -35,9 +37,13 @@ def variables(
     out = {"PATH": PATH, "HOSTNAME": hostname(pod), **image}
     links = service_variables(pod, services, since)
     mine: dict[str, str] = {}
+    known, room = ChainMap(mine, links), LETTERS_MAX
     namespace = meta.namespace_of(pod)
     for source in spec.get("envFrom") or ():
         for key, text in _taken(source, namespace, lookup):
+            if len(mine) >= VARIABLES_MAX or len(text) > room:
+                break
+            room -= len(text)
             mine[source.get("prefix", "") + key] = text
     for variable in spec.get("env") or ():
         if "valueFrom" in variable:
@@ -46,7 +52,8 @@ def variables(
                 continue
             text = taken
         else:
-            text = expanded(variable.get("value") or "", {**links, **mine})
+            text = expanded(variable.get("value") or "", known, room)
+        room -= min(room, len(text))
         mine[variable["name"]] = text
     out.update(mine)
     out.update((key, text) for key, text in links.items() if key not in mine)
@@ -54,15 +61,31 @@ def variables(
     return out
 
 
-def expanded(text: str, values: Mapping[str, str]) -> str:
-    """Expands $(NAME) to the variable's value and $$ to $; leaves unknown names unchanged."""
+def expanded(text: str, values: Mapping[str, str], room: int = LETTERS_MAX) -> str:
+    """Expands $(NAME) to the variable's value and $$ to $; leaves unknown names unchanged, and a
+    text for whose values there is no room."""
 
     def replace(match: re.Match[str]) -> str:
         if match[1] == "$":
             return "$"
         return values.get(match[2], match[0])
 
+    size = len(text)
+    for match in _REFERENCE.finditer(text):
+        size += len(replace(match))
+        if size > max(room, len(text)):
+            return text
     return _REFERENCE.sub(replace, text)
+
+
+def all_expanded(texts: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """The words of a command, together no longer than a process may be given."""
+    out: list[str] = []
+    room = LETTERS_MAX
+    for text in texts:
+        out.append(expanded(text, values, room))
+        room -= min(room, len(out[-1]))
+    return out
 
 
 def hostname(pod: Object) -> str:

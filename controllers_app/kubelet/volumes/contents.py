@@ -20,7 +20,16 @@ from controllers_app.cri.services import LIVE, Container
 from controllers_app.kubelet.volumes.mounter import Mounter, NotMountable
 from controllers_app.kubelet.volumes.persistent import Lookup, PersistentVolumes
 from controllers_app.shell import timeformat
-from controllers_app.shell.filesystem import Disk, File, Files, Folder, Link, Node
+from controllers_app.shell.filesystem import (
+    Disk,
+    File,
+    FileError,
+    Files,
+    Folder,
+    Link,
+    Node,
+    use_of,
+)
 
 SYNC_SECONDS = 60
 MODE = 0o644
@@ -132,7 +141,12 @@ class Contents:
         payload = Folder(mtime=container.now)
         files = Files(payload)
         group = _context(container).get("fsGroup")
+        room = Disk(above=container.host.storage)
         for path, data, mode in self._content(container, spec):
+            try:
+                room.take(len(data), 1)
+            except FileError:
+                break  # the node's disk is full: the rest is left out
             written = container.now
             if path in tokens:
                 kept = Files(old).find("/" + path) if old is not None else None
@@ -142,6 +156,7 @@ class Contents:
             mode |= 0o440 if group is not None else 0
             owner = (container.owner[0] if path in tokens else 0, group or 0)
             files.put("/" + path, File(data, mode, written, owner), container.now)
+        room.free()
         if old is not None and (not payload.entries and "projected" not in spec):
             return  # the source was deleted: the mounted content stays
         if old is not None and _same(old, payload):
@@ -155,6 +170,9 @@ class Contents:
         folder.entries["..data"] = Link(name)
         for item in payload.entries:
             folder.entries[item] = Link(f"..data/{item}")
+        if folder.disk is not None:
+            folder.disk.free()
+            folder.disk.count(*use_of(payload))
 
     def _content(
         self, container: Container, spec: Object, standard: int | None = None
