@@ -328,12 +328,17 @@ class PodWorker:
         await self.report(holds_phase=True)
         if await self.containers.stop_sidecars():
             await self.report(holds_phase=True)
+        self.spawn("terminated", self.worked(0, self._terminated))
+
+    async def _terminated(self) -> str:
+        """Nothing is left of a pod whose containers have ended."""
         await self.kubelet.kernel.sleep(TERMINATED_SECONDS)
-        if self.state in ("starting", "running"):
-            self._release()
+        if self.state != "finished":
             self._move("finish")
             self._cancel_tasks()
-            await self.report()
+        self._release()
+        await self.report()
+        return "nothing is left of it"
 
     def _watch_deadline(self) -> None:
         """Fails the pod when its activeDeadlineSeconds are over."""
@@ -361,9 +366,7 @@ class PodWorker:
         await self.containers.stop_all(_spec_grace(self.pod))
         self.containers.give_up()
         await self.report(holds_phase=True)
-        await self.kubelet.kernel.sleep(TERMINATED_SECONDS)
-        self._release()
-        await self.report()
+        self.spawn("terminated", self.worked(0, self._terminated))
         return message
 
     def _cancel_tasks(self) -> None:
