@@ -6,7 +6,7 @@ The database backend is in log.py; both pass the same tests.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -75,7 +75,7 @@ class Backend(Protocol):
         self,
         state: ClusterState,
         rows: list[LogRow],
-        segment: Segment | None,
+        segments: Sequence[Segment],
         inputs: list[InputRow],
     ) -> None:
         """Writes everything in one transaction."""
@@ -135,14 +135,13 @@ class MemoryBackend:
         self,
         state: ClusterState,
         rows: list[LogRow],
-        segment: Segment | None,
+        segments: Sequence[Segment],
         inputs: list[InputRow],
     ) -> None:
         self.state = state
         self._volumes.update(state.volumes)
         self.rows += rows
-        if segment is not None:
-            self._segments.append(segment)
+        self._segments += segments
         self._inputs += inputs
 
     def newest(self) -> Iterable[LogRow]:

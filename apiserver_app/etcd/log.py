@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -71,7 +71,7 @@ class DatabaseBackend:
         self,
         state: ClusterState,
         rows: list[LogRow],
-        segment: Segment | None,
+        segments: Sequence[Segment],
         inputs: list[InputRow],
     ) -> None:
         _wait_for_the_disk(connection, bool(rows))
@@ -81,8 +81,7 @@ class DatabaseBackend:
             cluster = self._id
             if rows:
                 cursor.executemany(_INSERT_LOG, [(cluster, *row) for row in rows])
-            if segment is not None:
-                cursor.execute(_INSERT_SEGMENT, (cluster, *segment))
+            cursor.executemany(_INSERT_SEGMENT, [(cluster, *segment) for segment in segments])
             if inputs:
                 cursor.executemany(_INSERT_INPUT, [(cluster, *row) for row in inputs])
             for name, data in state.volumes.items():

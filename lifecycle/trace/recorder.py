@@ -22,8 +22,11 @@ OPENING = frozenset(("request", "work"))
 _MAY_HIDE = frozenset(("request", "work", "control"))
 
 
+BATCH_BYTES = 256 << 10  # of live records; a batch ends with the record that goes beyond
+
+
 class Batch(NamedTuple):
-    """What one commit tells: records as JSON objects joined by commas.
+    """Some of what one commit tells: records as JSON objects joined by commas.
 
     `stored` leaves out the objects of `write` records (the log has them), `live` has them.
     """
@@ -59,7 +62,7 @@ Value = Callable[[int], bytes]
 
 
 class Recorder:
-    """Told by everything; `take` gives what was told since the last commit."""
+    """Told by everything; `take` gives what was told since the last commit, batch by batch."""
 
     def __init__(self, kernel: kernels.Kernel, *, epoch: int, seq: int = 0) -> None:
         self.kernel = kernel
@@ -136,14 +139,14 @@ class Recorder:
     # -- host -----------------------------------------------------------------------------------
 
     def take(self, value: Value) -> Batch | None:
-        """The records since the last take; `value(revision)` gives a stored object's bytes."""
+        """The next records, as many as a batch holds; None when all are taken. `value(revision)`
+        gives a stored object's bytes."""
         records = self._records
         if not records:
             return None
-        self._records = []
         stored: list[bytes] = []
         live: list[bytes] = []
-        epoch, sensitive = self.epoch, self._sensitive
+        epoch, size, sensitive = self.epoch, 0, self._sensitive
         for seq, now, kind, span, fields in records:
             if sensitive and span in sensitive:
                 fields = tuple(redaction.masked(one) for one in fields)
@@ -162,8 +165,12 @@ class Recorder:
                     obj = redaction.object_bytes(obj)
                 text = b'%s,"object":%s}' % (text[:-1], obj)
             live.append(text)
-        first, last = records[0][0], records[-1][0]
-        return Batch(first, last, records[-1][1] - epoch, b",".join(stored), b",".join(live))
+            size += len(text)
+            if size > BATCH_BYTES:
+                break
+        first, (last, now) = records[0][0], records[len(live) - 1][:2]
+        self._records = records[len(live) :]
+        return Batch(first, last, now - epoch, b",".join(stored), b",".join(live))
 
     # -- inside ---------------------------------------------------------------------------------
 

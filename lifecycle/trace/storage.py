@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
 from apiserver_app.etcd.backend import Backend, ClusterState, Segment
@@ -19,6 +20,17 @@ from lifecycle.trace import redaction
 
 LEVEL = 1  # of compression: segments are written on the way to an acknowledgement
 RECORDS_MAX = 5000  # given at once
+
+
+class _Head(msgspec.Struct):
+    seq: int
+    kind: str
+    rev: Any = 0
+    resource: Any = ""
+
+
+_heads = msgspec.json.Decoder(list[_Head])
+_raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def pack(stored: bytes) -> bytes:
@@ -59,11 +71,25 @@ def read_bytes(
     The number is first - 1 when there is none yet.
     """
     last = min(last, first + limit - 1)
-    parts = []
+    parts: list[bytes] = []
     end = first - 1
-    for record in read(backend, first, last):
-        parts.append(orjson.dumps(record))
-        end = record["seq"]
+    for segment in backend.segments(first, last):
+        text = b"[" + zlib.decompress(segment.data) + b"]"
+        heads = [one for one in _heads.decode(text) if first <= one.seq <= last]
+        if not heads:
+            continue
+        revisions = [one.rev for one in heads if one.kind == "write"]
+        values = backend.values(min(revisions), max(revisions)) if revisions else {}
+        skipped = heads[0].seq - segment.first
+        for head, raw in zip(heads, _raws.decode(text)[skipped:], strict=False):
+            record = bytes(raw)
+            if head.kind == "write":
+                obj = values.get(head.rev) or b"null"
+                if head.resource == redaction.SECRETS:
+                    obj = redaction.object_bytes(obj)
+                record = b'%s,"object":%s}' % (record[:-1], obj)
+            parts.append(record)
+        end = heads[-1].seq
     return b",".join(parts), end
 
 

@@ -47,13 +47,17 @@ class Nothing(AsyncWebsocketConsumer):
 
 
 class TraceConsumer(AsyncWebsocketConsumer):
-    """/ws/v1/clusters/<name>/trace?from=<seq>; without `from` it begins with the first record."""
+    """/ws/v1/clusters/<name>/trace?from=<seq>; without `from` it begins with the first record.
+    With `encoding=deflate` records come as binary messages, compressed."""
 
     _feed: asyncio.Task[None] | None = None
+    _deflate = False
 
     async def connect(self) -> None:
         await self.accept()
-        start = _from(self.scope["query_string"])
+        query = parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        self._deflate = query.get("encoding") == ["deflate"]
+        start = _from(query)
         if start is None:
             await self._refuse(BAD_REQUEST, "from must be a whole number from 1 on")
             return
@@ -107,8 +111,9 @@ class TraceConsumer(AsyncWebsocketConsumer):
                 await self.send(text_data=_json({"clock": topic.clock}))
             found = topic.next(seq)
             if isinstance(found, fanout.Frame):
-                text = found.text if found.first == seq else _cut(found.text, seq)
-                await self.send(text_data=text)
+                if found.first < seq:
+                    found = fanout.Frame(seq, found.last, _cut(found.text, seq))
+                await self._send(found)
                 seq = found.last + 1
             elif isinstance(found, fanout.Behind):
                 seq = await self._catch_up(cluster, found)
@@ -130,8 +135,14 @@ class TraceConsumer(AsyncWebsocketConsumer):
             await self.send(text_data=_json({"missing": missing}))
         if not records:
             return last + 1
-        await self.send(text_data=f'{{"records":[{records.decode()}]}}')
+        await self._send(fanout.Frame(first, end, f'{{"records":[{records.decode()}]}}'))
         return end + 1
+
+    async def _send(self, frame: fanout.Frame) -> None:
+        if self._deflate:
+            await self.send(bytes_data=frame.packed)
+        else:
+            await self.send(text_data=frame.text)
 
     async def _refuse(self, code: int, why: str) -> None:
         await self.send(text_data=_json({"error": why}))
@@ -143,9 +154,9 @@ def _read(cluster: str, first: int, last: int) -> tuple[bytes, int]:
     return storage.read_records(cluster, first, last, READ_RECORDS_MAX)
 
 
-def _from(query: bytes) -> int | None:
+def _from(query: dict[str, list[str]]) -> int | None:
     """The wanted first seq; None when it is no such thing."""
-    text = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("from", ["1"])[-1]
+    text = query.get("from", ["1"])[-1]
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         return None
     return max(1, int(text))

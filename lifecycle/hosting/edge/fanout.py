@@ -9,23 +9,37 @@ Frames leave at most every FRAME_SECONDS. Knows neither sockets nor the store.
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 FRAME_SECONDS = 0.05
+LEVEL = 1  # of compression: a frame is made while its listeners wait
 KEPT_BYTES_MAX = 8 << 20  # of the frames of a topic
 KEPT_FRAMES_MAX = 1200  # a minute of a busy cluster
-FRAME_BYTES_MAX = 1 << 20  # more gathered records than this are sent at once
+FRAME_BYTES_MAX = 256 << 10  # more gathered records than this are sent at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Frame:
     """Records first..last; `text` is the JSON that goes to every listener."""
 
     first: int
     last: int
     text: str
+    _packed: bytes = b""
+
+    @property
+    def packed(self) -> bytes:
+        """The text as those get it who understand deflate; compressed once for all of them."""
+        if not self._packed:
+            self._packed = pack(self.text)
+        return self._packed
+
+
+def pack(text: str) -> bytes:
+    return zlib.compress(text.encode(), LEVEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +83,13 @@ class Topic:
             self.last = last
             self._wake()
             return
+        if self._part_bytes + len(records) > FRAME_BYTES_MAX:
+            self._flush()
         if not self._parts:
             self._part_first = first
         self._part_last = last
         self._parts.append(records)
-        self._part_bytes += len(records)
+        self._part_bytes += len(records) + 1
         self._schedule()
 
     def set_clock(self, clock: dict[str, Any]) -> None:

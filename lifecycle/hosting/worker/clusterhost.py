@@ -23,7 +23,7 @@ from lifecycle.hosting.worker.clock import Clock, Wall
 from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace import storage
 
-LIVE_BYTES_MAX = 16 << 20  # records of one commit beyond this are left to the store
+LIVE_BYTES_MAX = 16 << 20  # a batch beyond this, of one huge record, is left to the store
 LOOK_SECONDS = 0.001  # of the cluster's own work between two looks at the inbox
 INSIDE_SHARE_SECONDS_MIN = 0.0005
 
@@ -165,9 +165,9 @@ class ClusterHost:
         """Make the slice durable; what may leave now. The `last` one leaves nothing for later."""
         cluster = self.cluster
         store = cluster.store
-        batch = cluster.recorder.take(cluster.value_of)
+        batches = list(iter(lambda: cluster.recorder.take(cluster.value_of), None))
         volumes = cluster.volumes.changed(whole=last)
-        if batch is None and not store.pending and not self._inputs and not volumes:
+        if not batches and not store.pending and not self._inputs and not volumes:
             return self._released()
         state = cluster.state
         state.volumes = volumes
@@ -181,12 +181,11 @@ class ClusterHost:
         state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []
-        segment = None
-        if batch is not None:
-            data = storage.pack(batch.stored)
-            segment = Segment(batch.first, batch.last, batch.t, data)
-        store.backend.commit(state, rows, segment, inputs)
-        if batch is not None:
+        segments = [
+            Segment(one.first, one.last, one.t, storage.pack(one.stored)) for one in batches
+        ]
+        store.backend.commit(state, rows, segments, inputs)
+        for batch in batches:
             live = batch.live if len(batch.live) <= LIVE_BYTES_MAX else b""
             self.staged.append(("trace", cluster.name, batch.first, batch.last, live))
         return self._released()

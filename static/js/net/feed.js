@@ -6,6 +6,8 @@
 
 const WAIT_MS_MIN = 500;
 const WAIT_MS_MAX = 10_000;
+const HIDDEN_MS = 10_000; // a page that nobody sees for so long listens no more
+const INFLATES = typeof DecompressionStream === 'function';
 
 /**
  * @typedef {Object} Listener
@@ -26,16 +28,28 @@ export class Feed {
     this.wait = WAIT_MS_MIN;
     this.closed = false;
     /** @type {WebSocket|null} */ this.socket = null;
+    this.resting = false; // nobody looks
+    /** @type {ReturnType<typeof setTimeout>|undefined} to the next attempt */
+    this.timer = undefined;
+    /** messages in their order, though some take time to unpack */
+    this.taken = Promise.resolve();
+    document.addEventListener('visibilitychange', () => this._seen(!document.hidden));
   }
 
   open() {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
     const name = encodeURIComponent(this.cluster);
     const socket = new WebSocket(
-      `${scheme}://${location.host}/ws/v1/clusters/${name}/trace?from=${this.next()}`,
+      `${scheme}://${location.host}/ws/v1/clusters/${name}/trace?from=${this.next()}` +
+        (INFLATES ? '&encoding=deflate' : ''),
     );
     this.socket = socket;
-    socket.addEventListener('message', (event) => this._take(event.data));
+    socket.binaryType = 'arraybuffer';
+    socket.addEventListener('message', ({ data }) => {
+      const text = typeof data === 'string' ? data : inflated(data);
+      const take = async () => this._take(await text, socket);
+      this.taken = this.taken.then(take).catch(reportError);
+    });
     socket.addEventListener('open', () => {
       this.wait = WAIT_MS_MIN;
       this.listener.connection(true);
@@ -48,8 +62,9 @@ export class Feed {
     this.socket?.close();
   }
 
-  /** @param {string} data */
-  _take(data) {
+  /** @param {string} data @param {WebSocket} socket */
+  _take(data, socket) {
+    if (socket !== this.socket) return; // the next one begins with what this one left
     const frame = JSON.parse(data);
     if (frame.hello) this.listener.hello(frame.hello);
     if (frame.records) {
@@ -57,7 +72,7 @@ export class Feed {
         this.listener.records(frame.records);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        this.socket?.close();
+        socket.close();
       }
     }
     if (frame.clock) this.listener.clock(frame.clock);
@@ -65,11 +80,36 @@ export class Feed {
     if (frame.error) this.listener.failed(frame.error);
   }
 
+  /**
+   * A tab that nobody sees costs nothing: it asks for the rest once it is looked at.
+   * @param {boolean} seen
+   */
+  _seen(seen) {
+    if (this.closed) return;
+    if (!seen) {
+      setTimeout(() => {
+        if (!document.hidden) return;
+        clearTimeout(this.timer);
+        this.resting = true;
+        this.socket?.close();
+      }, HIDDEN_MS);
+    } else if (this.resting) {
+      this.resting = false;
+      this.open();
+    }
+  }
+
   /** @param {WebSocket} socket */
   _lost(socket) {
-    if (this.closed || socket !== this.socket) return;
+    if (this.closed || this.resting || socket !== this.socket) return;
     this.listener.connection(false);
-    setTimeout(() => this.open(), this.wait);
+    this.timer = setTimeout(() => this.open(), this.wait);
     this.wait = Math.min(this.wait * 2, WAIT_MS_MAX);
   }
+}
+
+/** @param {ArrayBuffer} data */
+function inflated(data) {
+  const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Response(stream).text();
 }

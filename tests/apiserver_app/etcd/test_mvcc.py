@@ -26,7 +26,8 @@ class Stored:
     def commit(self, segment: Segment | None = None, inputs: list[InputRow] | None = None) -> None:
         rows, self.etcd.pending = self.etcd.pending, []
         self.state.revision, self.state.compacted = self.etcd.revision, self.etcd.compacted
-        self.backend.commit(self.state, rows, segment, inputs or [])
+        segments = [] if segment is None else [segment]
+        self.backend.commit(self.state, rows, segments, inputs or [])
 
     def reopened(self) -> Store:
         backend = self.backend

@@ -265,7 +265,7 @@ def snapshot(inputs: Inputs) -> MemoryBackend:
     state.now, state.steps, state.rand = (
         cluster.kernel.now, cluster.kernel.steps, cluster.rand.state,
     )  # fmt: skip
-    backend.commit(state, list(cluster.store.pending), None, [])
+    backend.commit(state, list(cluster.store.pending), [], [])
     return backend
 
 

@@ -222,3 +222,16 @@ def test_every_kind_is_encoded_with_its_fields_in_order(kind: str) -> None:
     assert list(record) == ["seq", "t", "kind", "span", *KINDS[kind]]
     with pytest.raises(ValueError, match="zip"):
         recorder.encode_record(1, 2, kind, 3, (*fields, "one too many"))
+
+
+def test_a_large_commit_is_told_in_batches_of_bounded_size() -> None:
+    told = Recorder(kernels.Kernel(), epoch=0)
+    for number in range(1, 101):
+        told.tell("write", number, "create", "pods", "default", "p", 0, "", span=0)
+    value = b'{"data":"%s"}' % (b"x" * 10_000)
+    batches = list(iter(lambda: told.take(lambda revision: value), None))
+    assert len(batches) > 3
+    assert max(len(one.live) for one in batches) < recorder.BATCH_BYTES + 11_000
+    ends = [(one.first, one.last) for one in batches]
+    assert [first for first, _ in ends] == [1, *(last + 1 for _, last in ends[:-1])]
+    assert ends[-1][1] == 100

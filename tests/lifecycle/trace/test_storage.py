@@ -12,6 +12,8 @@ from lifecycle.hosting.scripted import Session
 from lifecycle.trace import storage
 from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
+SECRETS = "/api/v1/namespaces/default/secrets"
+
 
 @pytest.fixture(scope="module")
 def session() -> Session:
@@ -49,6 +51,18 @@ def test_bytes_are_bounded_and_say_where_they_end(session: Session) -> None:
     assert end == 6
     assert [one["seq"] for one in orjson.loads(b"[" + data + b"]")] == [4, 5, 6]
     assert storage.read_bytes(session.backend, 10**9, 10**9 + 1) == (b"", 10**9 - 1)
+
+
+def test_bytes_say_what_records_say_and_as_little_of_secrets() -> None:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a", k="v"))
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    session.request("POST", SECRETS, {**secret, "stringData": {"password": "hunter2"}})
+    session.request("DELETE", f"{SECRETS}/s")
+    data, end = storage.read_bytes(session.backend, 1, 10**9, limit=10**9)
+    assert orjson.loads(b"[" + data + b"]") == session.records()
+    assert end == session.cluster.recorder.seq
+    assert b'"password"' in data and b"hunter2" not in data and b"aHVudGVyMg" not in data
 
 
 def test_a_compacted_write_has_no_object() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -182,3 +183,25 @@ def test_what_gathered_leaves_before_the_feed_closes() -> None:
     topic.add(2, 2, records(2, 2))
     topic.close()
     assert seqs(topic.next(2)) == [2]
+
+
+def test_a_burst_is_many_frames_and_none_goes_to_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fanout, "FRAME_BYTES_MAX", 40)
+    topic, _ = listened()
+    for seq in range(1, 41):
+        topic.add(seq, seq, records(seq, seq))
+    topic.close()
+    seen: list[int] = []
+    while (found := topic.next(len(seen) + 1)) is not None:
+        assert isinstance(found, Frame) and len(found.text) <= 40 + len('{"records":[]}')
+        seen += seqs(found)
+    assert seen == list(range(1, 41))
+
+
+def test_a_frame_is_compressed_once_for_all_who_listen() -> None:
+    topic, _ = listened()
+    topic.add(1, 5, records(1, 5))
+    first, second = topic.next(1), topic.next(3)
+    assert isinstance(first, Frame) and isinstance(second, Frame)
+    assert first.packed is second.packed
+    assert zlib.decompress(first.packed).decode() == first.text

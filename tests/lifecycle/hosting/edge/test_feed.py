@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +137,19 @@ def test_a_listener_that_does_not_read_costs_little_and_is_sent_to_the_store(dem
 def _seq(demo: Demo) -> int:
     state: dict[str, Any] = json.loads(demo.get("/viz/v1/clusters/demo").read())
     return int(state["seq"])
+
+
+def test_who_understands_deflate_gets_the_same_compressed(demo: Demo) -> None:
+    seq = _seq(demo)
+    feed = WebSocket(demo.authority, f"{PATH}?from={seq + 1}&encoding=deflate")
+    plain = WebSocket(demo.authority, f"{PATH}?from={seq + 1}")
+    feed.json()
+    plain.json()
+    demo.act("trace", count=100, pad=100)
+    opcode, payload = feed.frame()
+    assert opcode == 2 and json.loads(zlib.decompress(payload)) == plain.json()
+    assert len(payload) < 3000
+    demo.act("clock", mode="paused")
+    assert feed.json() == {"clock": {"mode": "paused"}}
+    feed.close()
+    plain.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -43,13 +44,13 @@ class Watched(MemoryBackend):
         self,
         state: ClusterState,
         rows: list[LogRow],
-        segment: Segment | None,
+        segments: Sequence[Segment],
         inputs: list[InputRow],
     ) -> None:
         if self.broken:
             raise OSError("disk full")
         self.commits += 1
-        super().commit(state, rows, segment, inputs)
+        super().commit(state, rows, segments, inputs)
 
 
 class _Answer(Answer):

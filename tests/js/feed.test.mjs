@@ -1,0 +1,106 @@
+// The live feed: what is compressed arrives in order, and a page that nobody sees listens no more.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import zlib from 'node:zlib';
+
+/** @type {FakeSocket[]} */ let sockets = [];
+
+class FakeSocket extends EventTarget {
+  /** @param {string} url */
+  constructor(url) {
+    super();
+    this.url = url;
+    this.closed = false;
+    sockets.push(this);
+  }
+
+  close() {
+    this.closed = true;
+    this.dispatchEvent(new Event('close'));
+  }
+
+  /** @param {any} data */
+  say(data) {
+    const event = /** @type {any} */ (new Event('message'));
+    event.data = data;
+    this.dispatchEvent(event);
+  }
+}
+
+const page = Object.assign(new EventTarget(), { hidden: false });
+Object.assign(globalThis, {
+  WebSocket: FakeSocket,
+  document: page,
+  location: { protocol: 'http:', host: 'here' },
+  reportError: (/** @type {unknown} */ error) => assert.ifError(error),
+});
+const { Feed } = await import('../../static/js/net/feed.js');
+
+function opened() {
+  sockets = [];
+  const seqs = /** @type {number[]} */ ([]);
+  const nothing = () => undefined;
+  const listener = {
+    hello: nothing,
+    records: (/** @type {any[]} */ records) => void seqs.push(...records.map((one) => one.seq)),
+    clock: (/** @type {any} */ clock) => void seqs.push(clock),
+    missing: nothing,
+    failed: nothing,
+    connection: nothing,
+  };
+  const feed = new Feed('demo', /** @type {any} */ (listener), () => seqs.length + 1);
+  feed.open();
+  return { feed, seqs };
+}
+
+/** @param {...number} seqs */
+function packed(...seqs) {
+  const text = JSON.stringify({ records: seqs.map((seq) => ({ seq })) });
+  const data = zlib.deflateSync(text);
+  return data.buffer.slice(data.byteOffset, data.byteOffset + data.length);
+}
+
+/** @param {boolean} hidden */
+function look(hidden) {
+  page.hidden = hidden;
+  page.dispatchEvent(new Event('visibilitychange'));
+}
+
+test('compressed and plain messages are taken in the order in which they came', async () => {
+  const { feed, seqs } = opened();
+  assert.match(sockets[0].url, /from=1&encoding=deflate$/);
+  sockets[0].say(packed(1, 2));
+  sockets[0].say(JSON.stringify({ clock: 'between' }));
+  sockets[0].say(packed(3));
+  await feed.taken;
+  assert.deepEqual(seqs, [1, 2, 'between', 3]);
+  feed.close();
+});
+
+test('a hidden page leaves the feed, and takes it up where it left when it is seen', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { feed, seqs } = opened();
+  sockets[0].say(packed(1, 2));
+  await feed.taken;
+  look(true);
+  t.mock.timers.tick(9_000);
+  assert.equal(sockets[0].closed, false);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual([sockets.length, sockets[0].closed], [1, true]);
+  look(false);
+  assert.match(sockets[1].url, /from=3&/);
+  sockets[1].say(packed(3));
+  await feed.taken;
+  assert.deepEqual(seqs, [1, 2, 3]);
+  feed.close();
+});
+
+test('a page that is seen again at once keeps its feed', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { feed } = opened();
+  look(true);
+  look(false);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual([sockets.length, sockets[0].closed], [1, false]);
+  feed.close();
+});
