@@ -35,7 +35,6 @@ from apiserver_app.machinery.kernel import SECOND
 from lifecycle import catalog
 from lifecycle.cluster.composition import Cluster, Report
 from lifecycle.cluster.inputs import Inputs
-from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clock import MAX
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.trace import storage
@@ -183,16 +182,7 @@ class Session:
             method, split.path, split.query, list(sent.items()), body or b"", identity(user)
         )
         answer = Answer()
-        cluster = self.cluster
-
-        def start() -> None:
-            task = cluster.server.serve(request, answer)
-            cluster.kernel.spawn(f"{method} {path}", task, lane=0, span=0)
-
-        told = masking.headers(sent.items()), masking.body(split.path, body or b"")
-        self.host.offer(
-            "request", [0, method, split.path, masking.query(split.query), *told, user], start
-        )
+        self.host.request(0, request, answer, user)
         if settle:
             self.settle()
         else:

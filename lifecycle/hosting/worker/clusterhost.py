@@ -17,8 +17,10 @@ from typing import Any
 import msgspec
 
 from apiserver_app.etcd.backend import InputRow, Segment
+from apiserver_app.http.exchange import Reply, Request
 from apiserver_app.machinery.kernel import Task
 from lifecycle.cluster.composition import Cluster
+from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clock import Clock, Wall
 from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace import storage
@@ -61,6 +63,23 @@ class ClusterHost:
         self.paused = False  # a worker that starts must boot, whatever was going on before
 
     # -- inputs ---------------------------------------------------------------------------------
+
+    def request(
+        self, number: int, request: Request, reply: Reply, sender: Any,
+        is_open: Callable[[], bool] = lambda: True,
+    ) -> None:  # fmt: skip
+        """An outside request: it is logged without its credentials, and served once a slice takes
+        it in, if its client is still there."""
+        kernel, server = self.kernel, self.cluster.server
+
+        def start() -> None:
+            if is_open():
+                kernel.spawn(f"request {number}", server.serve(request, reply), lane=0, span=0)
+
+        query, headers = masking.query(request.query), masking.headers(request.headers)
+        body = masking.body(request.path, request.body)
+        told = [number, request.method, request.path, query, headers, body, sender]
+        self.offer("request", told, start)
 
     def input_now(self, what: str, data: Any) -> None:
         """Log an input that takes effect at once (a control action)."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from apiserver_app.http.exchange import Reply, Request
 from lifecycle.hosting import memory
-from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.control import ControlError, Controls
 
@@ -126,14 +125,7 @@ class Driver:
         reply = _Reply(self, host, number)
         request = Request(method, path, query, headers, body, tls, address)
         self._requests[number] = (host, reply)
-        kernel, server = host.kernel, host.cluster.server
-
-        def start() -> None:
-            if number in self._requests:
-                kernel.spawn(f"request {number}", server.serve(request, reply), lane=0, span=0)
-
-        told = masking.headers(headers), masking.body(path, body)
-        host.offer("request", [number, method, path, masking.query(query), *told, tls], start)
+        host.request(number, request, reply, tls, lambda: number in self._requests)
 
     def _pass(self, kind: str, number: int, what: bytes | str | int) -> None:
         """What the client of an open stream sent, or how much it took: an input like a request."""
