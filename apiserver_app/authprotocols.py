@@ -37,6 +37,9 @@ class Try:
     audiences: tuple[str, ...] = ()  # the requested audiences that the token is valid for
     # of an authenticator's allow: until when (µs) the same credential gets the same answer
     until: int = 0
+    # of an authorizer: whether it says so of every object of the resource in the namespace,
+    # whatever the name, until one of the resources changes that the authorizers rest on
+    general: bool = False
 
 
 # immediate, or awaited when a remote service has to be asked

@@ -23,7 +23,7 @@ from apiserver_app.flowcontrol.workestimator import ONE, Estimator, Work
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Request
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import memos, meta
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
@@ -31,7 +31,7 @@ from apiserver_app.machinery.syntax import names
 
 EXEMPT, CATCH_ALL = "exempt", "catch-all"
 LASTING = frozenset(("attach", "exec", "proxy", "log", "portforward"))
-KNOWN_MAX = 4096
+KNOWN_MAX, FLOWS_MAX = 65_536, 16_384
 WAIT_SECONDS_MAX = 15.0  # a quarter of a request's default timeout
 SHARES_DEFAULT = 30
 QUEUES_DEFAULT, HAND_DEFAULT, LENGTH_DEFAULT = 64, 8, 50
@@ -51,7 +51,8 @@ class Control:
         self._estimator = estimator
         self._seats = seats
         self._generation = (-1, -1)
-        self._known: dict[tuple[object, ...], Flow] = {}
+        self._known: dict[tuple[object, ...], Flow] = {}  # by what a request is
+        self._flows: dict[tuple[str, str], Flow] = {}  # by schema and distinguisher
 
     def admit(self, request: Request) -> Decision | Awaitable[Decision]:
         """Where the request is served, or what to await for it. Raises 429."""
@@ -120,8 +121,7 @@ class Control:
         key = (user.name, user.groups, call.verb, resource, bool(info), call.namespace)
         flow = self._known.get(key)
         if flow is None:
-            if len(self._known) >= KNOWN_MAX:
-                self._known.clear()
+            memos.make_room(self._known, KNOWN_MAX)
             flow = self._known[key] = self._match(user, call)
         return flow
 
@@ -132,7 +132,15 @@ class Control:
         name = meta.name_of(schema)
         method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
         distinguisher = {"ByUser": user.name, "ByNamespace": call.namespace}.get(method, "")
-        shape = level.shape
+        flow = self._flows.get((name, distinguisher))
+        if flow is None:
+            memos.make_room(self._flows, FLOWS_MAX)
+            flow = self._make_flow(schema, level, distinguisher)
+            self._flows[name, distinguisher] = flow
+        return flow
+
+    def _make_flow(self, schema: Object, level: Level, distinguisher: str) -> Flow:
+        name, shape = meta.name_of(schema), level.shape
         hand: tuple[int, ...] = ()
         if shape.queues:
             digest = hashlib.sha256(name.encode() + b"\0" + distinguisher.encode()).digest()
@@ -151,9 +159,13 @@ class Control:
 
     # -- configuration --------------------------------------------------------------------------
 
+    def _forget(self) -> None:
+        self._known.clear()
+        self._flows.clear()
+
     def _digest(self) -> None:
         """Divides the server's seats among the levels by their shares."""
-        self._known.clear()
+        self._forget()
         specs = {meta.name_of(spec): spec for spec in self._reader.list(LEVELS) if _is_sound(spec)}
         for name in (EXEMPT, CATCH_ALL):
             specs.setdefault(name, MANDATORY[name])
@@ -180,7 +192,7 @@ class Control:
         )
         if before == [level.account.current for level in self.levels.values()]:
             return
-        self._known.clear()  # the cached flows state old limits
+        self._forget()  # the cached flows state old limits
         for level in self.levels.values():
             level.dispatch()
 

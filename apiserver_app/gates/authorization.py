@@ -5,12 +5,17 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorizati
 
 from __future__ import annotations
 
-from apiserver_app.auth.authz import forbidden
+from collections.abc import Awaitable
+
+from apiserver_app.auth.authz import forbidden, union
 from apiserver_app.gates import details
 from apiserver_app.gates.gate import Gate
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Request
+from apiserver_app.machinery import memos
+
+KNOWN_MAX = 65_536
 
 
 class Authorization(Gate):
@@ -24,12 +29,38 @@ class Authorization(Gate):
         self._kernel = cluster.kernel
         self._counters = cluster.counters
         self._allowed = details.Allowed()
+        # what was allowed whatever the object's name, for who asks the same again
+        self._known: dict[tuple[object, ...], Decision] = {}
+        self._known_at = (0, 0)
+        self._mark = cluster.cache.mark(union.RESTS_ON)
 
-    async def decide(self, request: Request) -> Decision:
-        asked = request.asked()
+    def decide(self, request: Request) -> Decision | Awaitable[Decision]:
+        call, user, stamp = request.call, request.user, self._stamp()
+        if stamp != self._known_at:
+            self._known.clear()
+            self._known_at = stamp
+        info = call.info
+        if info is None:
+            return self._ask(request, None)
+        key = (user.name, user.groups, call.verb, info.key, call.subresource, call.namespace)
+        known = self._known.get(key)
+        return known if known is not None else self._ask(request, key)
+
+    def _stamp(self) -> tuple[int, int]:
+        """Another one, once a general answer may have become another."""
+        return (self._mark.revision, self._authorization.generation)
+
+    async def _ask(self, request: Request, key: tuple[object, ...] | None) -> Decision:
+        asked, stamp = request.asked(), self._known_at
         said = await self._authorization.authorize(asked)
         if said.allowed:
-            return self._allowed.authorization(said)
+            decision = self._allowed.authorization(said)
+            general = all(one.general for one in said.tries)
+            # and nothing changed while they were asked
+            if general and key is not None and stamp == self._stamp():
+                memos.make_room(self._known, KNOWN_MAX)
+                self._known[key] = decision
+            return decision
         refusal = forbidden.refusal(asked, said, request.call.uri)
         detail = {**details.authorization(said), "message": refusal.message}
         if said.error:

@@ -20,7 +20,7 @@ from apiserver_app.handlers.verbs import conversions
 from apiserver_app.machinery import errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import deprecations
-from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.meta import Object, ResourceInfo
 
 
 class Routing(Gate):
@@ -34,6 +34,8 @@ class Routing(Gate):
     def __init__(self, cluster: ClusterContext) -> None:
         self._cluster = cluster
         self._version = cluster.version
+        # of built-in resources, for components: what the identity names is kept alive with it
+        self._known: dict[tuple[int, str, str], tuple[ResourceInfo, Operation, Decision]] = {}
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
         call, services = request.call, self._cluster.aggregation.services
@@ -42,15 +44,24 @@ class Routing(Gate):
             if remote is not None:
                 request.operation = proxy.PassOn(remote)
                 return Decision("allow", proxy.route(remote))
-        if call.info is None:
+        info = call.info
+        if info is None:
             return self._path(request)
+        key = (id(info), call.verb, call.subresource)
+        known = self._known.get(key)
+        if known is not None and not call.outside:
+            request.operation = known[1]
+            return known[2]
         self._check(request)
         request.operation = operations.of(request)
-        if call.info.custom is not None:
+        if info.custom is not None:
             return self._custom(request)
         reads = call.outside and call.verb in READS
         read = readpath.of(call, self._version) if reads else None
-        return Decision("allow", routes.of_resource(call.info, read))
+        decision = Decision("allow", routes.of_resource(info, read))
+        if not call.outside:
+            self._known[key] = (info, request.operation, decision)
+        return decision
 
     def _path(self, request: Request) -> Decision:
         """A path that is no resource: discovery, version, health."""

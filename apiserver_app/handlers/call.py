@@ -54,6 +54,8 @@ class Call:
     def without_credential(self) -> tuple[Call, tuple[str, ...]]:
         """The call once it is known who sends it, and the names of the headers that are gone."""
         old = self.credential
+        if not (old.bearer or old.basic or old.protocols or "authorization" in self.headers):
+            return self, ()
         gone = [name for name in ("authorization",) if name in self.headers]
         headers = {name: value for name, value in self.headers.items() if name not in gone}
         protocols = headers.get(PROTOCOLS, "")

@@ -106,6 +106,15 @@ class Subscription:
         return True
 
 
+class Mark:
+    """`revision` grows whenever an object of certain resources changes."""
+
+    __slots__ = ("revision",)
+
+    def __init__(self) -> None:
+        self.revision = 0
+
+
 Subscriptions = list[Subscription]
 Names = list[str]
 
@@ -129,6 +138,7 @@ class WatchCache:
         # keys whose values do not decode: they were written to etcd past the API server
         self.unreadable: dict[str, None] = {}
         self._changed: dict[str, int] = {}
+        self._marks: dict[str, list[Mark]] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
         self._window: deque[Change] = deque(maxlen=WINDOW)
         self._window_start = 0
@@ -181,6 +191,13 @@ class WatchCache:
             cached = (generation, tuple(objects[key] for key in sorted(objects)))
             self._lists[storage] = cached
         return cached[1]
+
+    def mark(self, resources: Iterable[str]) -> Mark:
+        """What costs less to look at than the generations of the resources."""
+        mark = Mark()
+        for resource in resources:
+            self._marks.setdefault(self._storage.get(resource, resource), []).append(mark)
+        return mark
 
     def generation(self, resource: str) -> int:
         """Grows whenever an object of the resource changes."""
@@ -315,6 +332,8 @@ class WatchCache:
 
     def _on_event(self, event: mvcc.Event) -> None:
         storage = self.storage_of(event.key)
+        for mark in self._marks.get(storage, ()):
+            mark.revision = event.revision
         change = self._change(event, storage)
         if change is None:
             self._changed[storage] = event.revision

@@ -14,7 +14,7 @@ MASTERS = "system:masters"
 
 class AlwaysAllow:
     name = "AlwaysAllow"
-    _answer = Try(name, "allow", "everything is allowed", source=SOURCE)
+    _answer = Try(name, "allow", "everything is allowed", source=SOURCE, general=True)
 
     def authorize(self, attributes: Attributes) -> Try:
         return self._answer
@@ -42,8 +42,8 @@ class PrivilegedGroup:
     """Members of system:masters may do everything; asked before the configured modes."""
 
     name = "PrivilegedGroup"
-    _yes = Try(name, "allow", f"group {MASTERS} may do everything", source=SOURCE)
-    _no = Try(name, "noop", f"not in group {MASTERS}", source=SOURCE)
+    _yes = Try(name, "allow", f"group {MASTERS} may do everything", source=SOURCE, general=True)
+    _no = Try(name, "noop", f"not in group {MASTERS}", source=SOURCE, general=True)
 
     def authorize(self, attributes: Attributes) -> Try:
         return self._yes if MASTERS in attributes.user.groups else self._no

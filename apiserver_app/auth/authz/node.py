@@ -17,7 +17,7 @@ from apiserver_app.apis.podrefs import Ref, pod_refs, volume_secrets
 from apiserver_app.auth.authz.rules import combined, compile_rules
 from apiserver_app.auth.data import cluster_roles
 from apiserver_app.authprotocols import Attributes, Rules, Try
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import memos, meta
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
@@ -36,8 +36,8 @@ class NodeAuthorizer:
         self._rules = compile_rules(cluster_roles.node_rules())
         self._general: dict[tuple[str, str, str, str, str], Try] = {}
         self._refs: dict[tuple[str, str], tuple[Any, frozenset[Ref]]] = {}
-        self._stranger = Try(self.name, "noop", "not a node", source=SOURCE)
-        self._any = Try(self.name, "allow", _ANY, source=SOURCE)
+        self._stranger = Try(self.name, "noop", "not a node", source=SOURCE, general=True)
+        self._any = Try(self.name, "allow", _ANY, source=SOURCE, general=True)
         self._own = Try(self.name, "allow", "the node's own object", source=SOURCE)
         self._special: dict[str, Callable[[str, Attributes], Try]] = {
             "secrets": self._read,
@@ -81,8 +81,7 @@ class NodeAuthorizer:
         )
         known = self._general.get(key)
         if known is None:
-            if len(self._general) >= _CACHE_LIMIT:
-                self._general.clear()
+            memos.make_room(self._general, _CACHE_LIMIT)
             known = self._general[key] = self._look_up(attributes)
         return known
 
@@ -92,8 +91,9 @@ class NodeAuthorizer:
                 attributes.verb, attributes.group, combined(attributes), attributes.subresource
             ):
                 detail = {"rule": rule.raw}
-                return Try(self.name, "allow", _ANY, detail=detail, source=SOURCE)
-        return Try(self.name, "noop", "no rule for nodes allows this", source=SOURCE)
+                return Try(self.name, "allow", _ANY, detail=detail, source=SOURCE, general=True)
+        why = "no rule for nodes allows this"
+        return Try(self.name, "noop", why, source=SOURCE, general=True)
 
     # -- by resource ----------------------------------------------------------------------------
 
@@ -252,8 +252,7 @@ class NodeAuthorizer:
         key = (meta.namespace_of(pod), meta.name_of(pod))
         known = self._refs.get(key)
         if known is None or known[0] is not pod:
-            if len(self._refs) >= _CACHE_LIMIT:
-                self._refs.clear()
+            memos.make_room(self._refs, _CACHE_LIMIT)
             known = self._refs[key] = (pod, pod_refs(pod))
         return known[1]
 

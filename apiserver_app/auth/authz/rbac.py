@@ -19,18 +19,18 @@ from apiserver_app.auth.authz.rules import (
     smallest_rule,
 )
 from apiserver_app.authprotocols import Attributes, Rules, Try
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import memos, meta
 from apiserver_app.machinery.errors import aggregate, go_value
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.reader import Reader
 
 SOURCE = "plugin/pkg/auth/authorizer/rbac/rbac.go"
 API = "rbac.authorization.k8s.io"
-_KINDS = tuple(
+KINDS = tuple(
     f"{plural}.{API}" for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 )
-_CLUSTER_ROLES, _CLUSTER_BINDINGS, _ROLES, _BINDINGS = _KINDS
-_CACHE_LIMIT = 8192
+_CLUSTER_ROLES, _CLUSTER_BINDINGS, _ROLES, _BINDINGS = KINDS
+_CACHE_LIMIT = 32_768
 _RESOURCE_FIELDS = ("verbs", "apiGroups", "resources", "resourceNames")
 _PATH_FIELDS = ("verbs", "nonResourceURLs")
 _FOR_PEOPLE = ("view", "edit", "admin")
@@ -80,7 +80,7 @@ class Rbac:
         self._grants: dict[tuple[Any, ...], tuple[list[Grant], list[str]]] = {}
         self._answers: dict[tuple[Any, ...], _Candidates] = {}
         # keyed by the ids of a grant and a rule, which _grants keeps alive
-        self._allowed: dict[tuple[int, int], Try] = {}
+        self._allowed: dict[tuple[int, int, bool], Try] = {}
         self._compiled: dict[tuple[str, str, str], tuple[Object, tuple[Rule, ...]]] = {}
 
     def authorize(self, attributes: Attributes) -> Try:
@@ -100,8 +100,7 @@ class Rbac:
         )
         candidates = self._answers.get(key)
         if candidates is None:
-            if len(self._answers) >= _CACHE_LIMIT:
-                self._answers.clear()
+            memos.make_room(self._answers, _CACHE_LIMIT)
             candidates = self._answers[key] = self._candidates(attributes)
         for names, answer in candidates:
             if names is None or attributes.name in names:
@@ -158,18 +157,22 @@ class Rbac:
                 if not _matches(rule, attributes):
                     continue
                 names = rule.names if attributes.is_resource else None
-                out.append((names, self._allow(grant, rule)))
+                general = names is None and not out
+                out.append((names, self._allow(grant, rule, general=general)))
                 if names is None:
                     return tuple(out)
         return tuple(out)
 
-    def _allow(self, grant: Grant, rule: Rule) -> Try:
-        key = (id(grant), id(rule))
+    def _allow(self, grant: Grant, rule: Rule, *, general: bool) -> Try:
+        key = (id(grant), id(rule), general)
         answer = self._allowed.get(key)
         if answer is None:
             reason = f"RBAC: allowed by {grant.describe()}"
             detail = {**grant.data(), "rule": rule.raw, "read": _READ}
-            answer = Try(self.name, "allow", reason, detail=detail, source=SOURCE, reason=reason)
+            answer = Try(
+                self.name, "allow", reason, detail=detail, source=SOURCE, reason=reason,
+                general=general,
+            )  # fmt: skip
             self._allowed[key] = answer
         return answer
 

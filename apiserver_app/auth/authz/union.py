@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from apiserver_app.auth.authz.always import AlwaysAllow, AlwaysDeny, PrivilegedGroup
 from apiserver_app.auth.authz.node import NodeAuthorizer
-from apiserver_app.auth.authz.rbac import Rbac
+from apiserver_app.auth.authz.rbac import KINDS, Rbac
 from apiserver_app.authprotocols import Attributes, Authorizer, Decision, Rules, Try
 from apiserver_app.machinery.errors import aggregate
 from apiserver_app.machinery.meta import Object, User
@@ -43,6 +43,10 @@ def _authorizer(mode: str, reader: Reader) -> Authorizer:
     raise ValueError(f"unknown authorization mode {mode} specified")
 
 
+# whose changes may change what is decided: general answers hold in between
+RESTS_ON = KINDS
+
+
 class Union:
     """`rbac` resolves roles even where RBAC is not a mode: users may not grant more than they
     hold."""
@@ -50,10 +54,12 @@ class Union:
     def __init__(self, authorizers: Sequence[Authorizer], rbac: Rbac) -> None:
         self.authorizers = tuple(authorizers)
         self.rbac = rbac
+        self.generation = 0  # grows when the authorizers are replaced
 
     def replace(self, other: Union) -> None:
         """Takes over the other's authorizers, so that holders of this union see a reload."""
         self.authorizers, self.rbac = other.authorizers, other.rbac
+        self.generation += 1
 
     @property
     def names(self) -> list[str]:
