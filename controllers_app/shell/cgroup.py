@@ -33,7 +33,6 @@ class Cgroup:
         self.memory_max = memory_max
         self.pids = 0
         self.memory = 0
-        self.spent = 0.0  # seconds of CPU in all
         self._above = above
         self._owed = 0.0  # seconds of CPU that were used ahead of their time
         self._at = 0  # until when they are counted
@@ -42,7 +41,6 @@ class Cgroup:
 
     def spend(self, now: int, seconds: float) -> float:
         """Uses CPU time. Returns after how many seconds it is the user's turn again."""
-        self.spent += seconds
         self._owed = max(0.0, self._owed - max(0, now - self._at) / SECOND * self.cores)
         self._at = max(self._at, now)
         self._owed += seconds

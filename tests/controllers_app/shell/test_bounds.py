@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gc
-import signal
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -16,23 +13,8 @@ from tests.controllers_app.nodelab import execute, run
 from tests.controllers_app.podlab import cluster, create, get, pod
 
 HELD_SECONDS = 0.15  # of CPU time that one step of the kernel may take, on a slow machine
-ENDLESS_SECONDS = 60
 SECONDS = 10  # of virtual time that a program is given
 SHARE_SECONDS = 0.2  # of CPU time that a second of a container's may take, on a slow machine
-
-
-@pytest.fixture(autouse=True)
-def alarm() -> Iterator[None]:
-    """What never ends fails, and does not stop the tests."""
-
-    def ring(*_: Any) -> None:
-        raise AssertionError("the cluster is held")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(ENDLESS_SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 class Watch:
