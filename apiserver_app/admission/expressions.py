@@ -22,6 +22,8 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
+# of an expression, for which its task gives others a turn as for one of many things
+COST_OF_WORK = 400
 _KEPT = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation",
          "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
          "annotations", "finalizers")  # fmt: skip
@@ -114,7 +116,10 @@ class Activation:
                 cost = error.cost
                 text = f"expression '{compiled.text}' resulted in error: {error}"
                 outcome = Outcome(None, text)
-            self.budget -= cost + self._spent
+            cost += self._spent
+            self.budget -= cost
+            if cost >= COST_OF_WORK and self._attributes.means is not None:
+                await self._attributes.means.kernel.spend(cost // COST_OF_WORK)
             if self.budget < 0:
                 raise OutOfBudget
             return outcome

@@ -341,8 +341,8 @@ def too_large(limit: int) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
-def too_many_values(limit: int) -> ApiError:
-    message = f"Request entity too large: limit is {limit} objects and lists"
+def too_many_values(limit: str) -> ApiError:
+    message = f"Request entity too large: limit is {limit}"
     return ApiError(413, "RequestEntityTooLarge", message)
 
 

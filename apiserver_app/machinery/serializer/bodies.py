@@ -21,6 +21,7 @@ from apiserver_app.machinery.serializer import gojson, yamlbody
 YAML = "application/yaml"
 DUPLICATES_MAX = 100
 PARTS_MAX = 50_000  # maps and lists in total; upstream limits only the body's size
+VALUES_MAX = 120_000  # fields and items of all of them
 DEPTH_MAX = 100  # nesting of maps and lists; upstream's limit is 10,000
 
 
@@ -50,7 +51,8 @@ def decode(
         raise refusal(body, _json_error(body, into), into) from error
     if body.count(b"{") + body.count(b"[") > DEPTH_MAX and is_deep(value):
         raise refusal(body, f"couldn't get version/kind; {_DEEP}" if into else _DEEP, into)
-    if body.count(b"{") + body.count(b"[") + body.count(b"null") > PARTS_MAX:
+    parts = body.count(b"{") + body.count(b"[") + body.count(b"null")
+    if parts > PARTS_MAX or body.count(b",") > VALUES_MAX // 2:
         check_parts(value)
     if find_duplicates and len(_NAMED.findall(body)) != _keys(value):
         return value, duplicates(body)
@@ -97,12 +99,16 @@ def is_deep(value: Any) -> bool:
 
 
 def check_parts(value: Any) -> None:
-    """Refuses a value of few bytes but too many objects. A null in a list counts as an object."""
-    count = 0
+    """Refuses a value of few bytes but too many objects, or too much in them. A null in a list
+    counts as an object."""
+    count = values = 0
     for part in _parts(value):
         count += 1 + (part.count(None) if isinstance(part, list) else 0)
+        values += len(part)
         if count > PARTS_MAX:
-            raise errors.too_many_values(PARTS_MAX)
+            raise errors.too_many_values(f"{PARTS_MAX} objects and lists")
+    if values > VALUES_MAX:
+        raise errors.too_many_values(f"{VALUES_MAX} fields and items")
 
 
 def refusal(body: bytes, cause: str, into: str) -> errors.ApiError:
