@@ -37,6 +37,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "lifecycle.web.policy.middleware",
 ]
 ROOT_URLCONF = "lifecycle.urls"
 ASGI_APPLICATION = "lifecycle.asgi.application"

@@ -10,6 +10,7 @@ import fcntl
 import os
 import secrets
 import socket
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,11 @@ from lifecycle.hosting import child, options
 if TYPE_CHECKING:
     from apiserver_app.auth import pki
 
+# the files and folders of a data directory
+OWN = (
+    "*.sqlite3*", "endpoints.json", "kubeconfig", "kubeconfigs", "kubeconfigs/*", "lock", "pki",
+    "pki/*", "secret-key", "traces", "traces/*",
+)  # fmt: skip
 LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end
 
 
@@ -55,7 +61,9 @@ def prepare(given: options.Options) -> Prepared:
     http = bind(given.host, given.port)
     https = bind(given.host, given.tls_port)
     urls = f"http://{_authority(http)}", f"https://{_authority(https)}"
+    os.umask(0o077)
     lock = _take_data_dir(given.data_dir)
+    _make_private(given.data_dir)
     os.environ.update(child.environment(given))
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
     keys = _make_identities(given, urls[1])
@@ -112,6 +120,17 @@ def _take_data_dir(data_dir: Path) -> int:
     os.pwrite(lock, str(os.getpid()).encode(), 0)
     (data_dir / "endpoints.json").unlink(missing_ok=True)
     return lock
+
+
+def _make_private(data_dir: Path) -> None:
+    """What an earlier version made for everybody to read is for its owner only from now on."""
+    found = [path for pattern in OWN for path in data_dir.glob(pattern)]
+    if (data_dir / "store.sqlite3").exists():
+        found.append(data_dir)
+    for path in found:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077 and not path.is_symlink() and path.suffix not in (".crt", ".pub"):
+            path.chmod(mode & 0o700)
 
 
 def _locked(lock: int) -> bool:

@@ -53,6 +53,8 @@ class Application:
             await _answer(send, errors.ApiError(503, "ServiceUnavailable", "the edge is stopping"))
         elif _is_page(scope):
             await self._serve_page(scope, receive, send)
+        elif _is_named_elsewhere(scope, self._services.host_names):
+            await _answer(send, errors.bad_request("this host name is not served here"))
         elif _crosses_origins(scope, self._services.host_names):
             await _answer(send, errors.ApiError(403, "Forbidden", "cross-origin request refused"))
         else:
@@ -101,6 +103,12 @@ def _is_page(scope: dict[str, Any]) -> bool:
         accept = dict(scope["headers"]).get(b"accept", b"")
         return b"application/json" not in accept or b"text/html" in accept
     return path in (b"/viz", b"/favicon.ico") or path.startswith((b"/viz/", b"/static/"))
+
+
+def _is_named_elsewhere(scope: dict[str, Any], names: frozenset[str]) -> bool:
+    """Reports whether a site pointed its own name at this machine; TLS tells a browser itself."""
+    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+    return scope["scheme"] == "http" and origins.could_be_foreign(host, names)
 
 
 def _crosses_origins(scope: dict[str, Any], names: frozenset[str]) -> bool:

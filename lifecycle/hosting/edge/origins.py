@@ -34,6 +34,11 @@ def host_allowed(host: str, names: Collection[str]) -> bool:
     return True
 
 
+def could_be_foreign(host: str, names: Collection[str]) -> bool:
+    """Reports whether a web site elsewhere could have this name: those have a dot in them."""
+    return "." in (_host_name(host) or "") and not host_allowed(host, names)
+
+
 def same_origin(origin: str | None, host: str) -> bool:
     """Reports whether a request comes from our own page or from a program without an Origin."""
     if origin is None:

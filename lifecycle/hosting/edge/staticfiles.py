@@ -51,6 +51,7 @@ class StaticFiles:
             (b"cache-control", b"no-cache"),
             (b"etag", tag.encode()),
             (b"x-content-type-options", b"nosniff"),
+            (b"content-security-policy", b"default-src 'self'; object-src 'none'"),
         ]
         if dict(scope["headers"]).get(b"if-none-match") == tag.encode():
             return _messages(304, headers, b"")
