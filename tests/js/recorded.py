@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,37 @@ STUDENTS_VIEW = {
     ],
     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
 }
+CLAIM = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, storageClassName: ""}
+"""
+AUTOSCALER = """
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: nginx}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: nginx}
+  minReplicas: 1
+  maxReplicas: 5
+  metrics:
+  - type: Resource
+    resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}
+"""
+SHOP = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept, namespace: shop, finalizers: [example.com/keep]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: gone, namespace: shop}
+"""
 IN_ADMISSION = Breakpoint(
     "bp-1", "plugin", {"plugin": "ServiceAccount", "phase": "mutating", "namespace": "default"}
 )
@@ -77,9 +109,66 @@ def preemption(session: Session) -> None:
     _big(session, "web", "high")
 
 
+def crash(session: Session) -> None:
+    """A container that ends at once is started again and again, each time later."""
+    session.apply(_pod("crash", annotations={"simulation.lifecycle/crash": "true"}))
+    session.wait(100)
+
+
+def image(session: Session) -> None:
+    """No registry has the image."""
+    session.apply(_pod("typo", image="ngnix"))
+    session.wait(30)
+
+
+def pending(session: Session) -> None:
+    """No node has room for it; another waits for a claim that nobody can fill."""
+    session.apply(_pod("huge", resources={"requests": {"cpu": "64"}}))
+    session.apply(CLAIM)
+    session.apply(_pod("keeps", claim="data"))
+    session.wait(5)
+
+
+def jobs(session: Session) -> None:
+    """One job finishes, the other fails for good."""
+    session.apply(_job("pi", "2"))
+    session.apply(_job("broken", "2", code="1"))
+    session.wait(60)
+
+
+def autoscaler(session: Session) -> None:
+    """An autoscaler where nothing measures."""
+    session.apply(AUTOSCALER)
+    _create(session)
+    session.wait(40)
+
+
+def namespace(session: Session) -> None:
+    """A namespace that is deleted and held by a finalizer of one of its objects."""
+    session.apply(SHOP)
+    session.host.set_speed("run", 1.0)  # it is tried again for ever, so that it never settles
+    session.request("DELETE", "/api/v1/namespaces/shop")
+    session.wait(20)
+
+
+def rollout(session: Session) -> None:
+    """A Deployment gets an image that nobody has: the old pods stay."""
+    _create(session)
+    session.wait(20)
+    template = {"spec": {"containers": [{"name": "nginx", "image": "ngnix"}]}}
+    patch = {"content-type": "application/strategic-merge-patch+json"}
+    answer = session.request(
+        "PATCH", f"{DEPLOYMENTS}/nginx", {"spec": {"template": template}}, headers=patch
+    )
+    assert answer.status == 200
+    session.wait(20)
+
+
 STORIES = {
     "full": full, "breakpoint": breakpoint_, "scheduling": scheduling, "refused": refused,
     "preemption": preemption,
+    "crash": crash, "image": image, "pending": pending, "jobs": jobs, "autoscaler": autoscaler,
+    "namespace": namespace, "rollout": rollout,
 }  # fmt: skip
 
 
@@ -115,3 +204,34 @@ def _create(session: Session, user: str = "kubernetes-admin") -> Any:
     }
     kubectl = {"user-agent": "kubectl/v1.33.1"}
     return session.request("POST", DEPLOYMENTS, deployment, user=user, headers=kubectl)
+
+
+def _pod(
+    name: str, *, image: str = "busybox", claim: str = "",
+    annotations: dict[str, str] | None = None, resources: Any = None,
+) -> str:  # fmt: skip
+    container = {"name": name, "image": image, "resources": resources or {}}
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}] if claim else []
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "annotations": annotations or {}},
+        "spec": {"containers": [container], "volumes": volumes},
+    })  # fmt: skip
+
+
+def _job(name: str, seconds: str, *, code: str = "0") -> str:
+    base = "simulation.lifecycle"
+    simulated = {f"{base}/run-seconds": seconds, f"{base}/exit-code": code}
+    return json.dumps({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+        "spec": {
+            "backoffLimit": 1,
+            "template": {
+                "metadata": {"annotations": simulated},
+                "spec": {
+                    "restartPolicy": "Never",
+                    "containers": [{"name": name, "image": "busybox"}],
+                },
+            },
+        },
+    })  # fmt: skip

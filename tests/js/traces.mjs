@@ -1,10 +1,9 @@
 // @ts-check
 /**
- * The traces that recorded.py made: "full", "breakpoint", "scheduling", "refused" and
- * "preemption". They are in the folder that the environment variable TRACES names.
+ * The traces that recorded.py made, in the folder that the environment variable TRACES names.
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
@@ -16,10 +15,17 @@ export function must(value) {
   return value;
 }
 
+function folder() {
+  assert.ok(process.env.TRACES, 'TRACES names no folder: run these tests by pytest tests/js');
+  return process.env.TRACES;
+}
+
+/** All that were recorded. @returns {string[]} */
+export const names = () => readdirSync(folder()).map((file) => file.split('.')[0]);
+
 /** @param {string} name @returns {TraceRecord[]} */
 export function recorded(name) {
-  assert.ok(process.env.TRACES, 'TRACES names no folder: run these tests by pytest tests/js');
-  const file = readFileSync(join(process.env.TRACES, `${name}.jsonl.gz`));
+  const file = readFileSync(join(folder(), `${name}.jsonl.gz`));
   const [, ...lines] = gunzipSync(file).toString().trimEnd().split('\n');
   return lines.map((line) => JSON.parse(line));
 }

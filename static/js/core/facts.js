@@ -29,6 +29,8 @@
  * @property {{name: string, source: string, starts: boolean}[]} [steps]    of a kubelet
  */
 
+/** @typedef {{record: any, isRead: boolean}} Telling */
+
 const COMPONENT = ['source', 'resource', 'reads', 'drawn_at_rest', 'plugins', 'steps'];
 
 /** Gathered record by record; the index keeps one. */
@@ -40,25 +42,52 @@ export class Facts {
     /** @type {Map<string, Gate>} as met in records */ this.gates = new Map();
     /** @type {Map<string, Set<string>>} phase -> plugins met */ this.plugins = new Map();
     /** @type {Set<string>} as met in records */ this.steps = new Set();
+    /** how often something new was told */ this.news = 0;
+  }
+
+  /** As they were told up to a record. @param {Telling[]} told @param {number} seq */
+  static of(told, seq) {
+    const facts = new Facts();
+    for (const { record, isRead } of told) {
+      if (record.seq > seq) break;
+      facts.take(record, isRead);
+    }
+    return facts;
+  }
+
+  /** @param {any} record @param {boolean} isRead  of a gate: whether a read passes it */
+  take(record, isRead) {
+    if (record.kind === 'component') this.component(record);
+    else if (record.kind === 'gate') this.gate(record, isRead);
+    else if (record.kind === 'plugin') this.plugin(record);
+    else if (!this.steps.has(record.step)) {
+      this.news += 1;
+      this.steps.add(record.step);
+    }
   }
 
   /** A component that starts tells of itself. @param {any} record */
   component({ name, state, detail }) {
     if (name === 'apiserver') {
-      if (state === 'starting' && detail) this.startup = { ...this.startup, ...detail };
+      if (state !== 'starting' || !detail) return;
+      this.news += 1;
+      this.startup = { ...this.startup, ...detail };
       return;
     }
     const own = familyOf(name);
     const facts = this.components.get(own) || {};
     // what an informer tells of its one resource is no fact of its component
-    if (detail && (detail.source || detail.reads))
+    const tells = detail && (detail.source || detail.reads);
+    if (tells)
       for (const key of COMPONENT) if (key in detail) Object.assign(facts, { [key]: detail[key] });
+    if (tells || !this.components.has(own)) this.news += 1;
     this.components.set(own, facts);
   }
 
   /** @param {any} record @param {boolean} isRead */
   gate({ gate, detail }, isRead) {
     const met = this.gates.get(gate);
+    if (!met || (isRead && !met.reads)) this.news += 1;
     if (!met) this.gates.set(gate, { name: gate, reads: isRead, plugins: !!detail?.passed });
     else if (isRead) met.reads = true;
     this.passed(gate, detail?.passed);
@@ -66,7 +95,10 @@ export class Facts {
 
   /** @param {any} record */
   plugin({ phase, plugin, passed }) {
-    if (!this.gates.has(phase)) this.gates.set(phase, { name: phase, plugins: true });
+    if (!this.gates.has(phase)) {
+      this.news += 1;
+      this.gates.set(phase, { name: phase, plugins: true });
+    }
     this.passed(phase, passed);
     this.passed(phase, [[plugin]]);
   }
@@ -75,7 +107,9 @@ export class Facts {
   passed(phase, passed) {
     if (!passed) return;
     const names = this.plugins.get(phase) || new Set();
+    const { size } = names;
     for (const [joined] of passed) for (const name of joined.split(',')) names.add(name);
+    if (names.size > size) this.news += 1;
     this.plugins.set(phase, names);
   }
 }

@@ -2,7 +2,8 @@
 /**
  * Everything known of a trace, arranged for asking: spans, writes, object histories, scheduling
  * cycles, pod steps, and for each outside request the trail of all that it caused.
- * Append-only: it holds the whole trace, past and future of the cursor alike. Ask with a seq.
+ * Append-only: it holds the whole trace, past and future of the cursor alike. What speaks of one
+ * moment is given what was known then: `knownAt` in known.js.
  */
 import { Facts, componentOf } from './facts.js';
 import { keyOf, objectKey, isBeat, meet, requestClass } from './records.js';
@@ -20,6 +21,7 @@ import { keyOf, objectKey, isBeat, meet, requestClass } from './records.js';
  * @property {number[]} requests   of a work: the requests it made
  * @property {TraceRecord[]} records  everything between opening and closing
  * @property {string} cls          of a request: beat, read, minor, change; of a work: work
+ * @property {number} promoted     the record by which it turned out to be a root, else 0
  */
 
 /** @typedef {Opened & {type: 'request', open: import('../types.js').RequestRecord,
@@ -74,6 +76,8 @@ export class Index {
     /** @type {Map<string, WorkSpan[]>} pod key -> scheduling cycles */ this.cycles = new Map();
     /** @type {number} */ this.cycleCount = 0;
     /** what the cluster told of its make-up */ this.facts = new Facts();
+    /** @type {import('./facts.js').Telling[]} the records that told something new of it */
+    this.told = [];
     this.injected = 0; // the newest record of an error that somebody had etcd answer
   }
 
@@ -180,17 +184,17 @@ export class Index {
     const detail = record.detail || {};
     if (detail.user) span.user = detail.user;
     if (detail.end === 'injected') this.injected = record.seq;
-    this.facts.gate(record, span.cls === 'read');
+    this._tell(record, span.cls === 'read');
     const refused =
       record.verdict === 'deny' &&
       (record.gate === 'authentication' || record.gate === 'authorization');
     if (refused && /** @type {any} */ (span.open).outside && !span.roots.length)
-      this._promote(span);
+      this._promote(span, record.seq);
   }
 
   /** @param {any} record */
   _component(record) {
-    this.facts.component(record);
+    this._tell(record);
     for (const [resource, kind] of Object.entries(record.detail?.kinds || {}))
       meet(resource, { kind });
   }
@@ -201,13 +205,14 @@ export class Index {
    */
   _stream(record) {
     const span = this._inSpan(record);
-    if (span && /** @type {any} */ (span.open).outside && !span.roots.length) this._promote(span);
+    if (span && /** @type {any} */ (span.open).outside && !span.roots.length)
+      this._promote(span, record.seq);
   }
 
   /** @param {any} record */
   _plugin(record) {
     this._inSpan(record);
-    this.facts.plugin(record);
+    this._tell(record);
   }
 
   /** @param {any} record */
@@ -237,7 +242,7 @@ export class Index {
   _kubelet(record) {
     const key = keyOf('pods', record.pod);
     push(this.steps, key, record);
-    this.facts.steps.add(record.step);
+    this._tell(record);
     const span = this.spans.get(record.span) || null;
     if (span) span.records.push(record);
     const roots = span && span.roots.length ? span.roots : this._rootsOfObject(key);
@@ -245,6 +250,13 @@ export class Index {
   }
 
   // -- inside -----------------------------------------------------------------------------------
+
+  /** @param {any} record @param {boolean} [isRead] */
+  _tell(record, isRead = false) {
+    const { news } = this.facts;
+    this.facts.take(record, isRead);
+    if (this.facts.news > news) this.told.push({ record, isRead });
+  }
 
   /**
    * @param {'request'|'work'} type @param {TraceRecord} record @param {number} parent
@@ -264,6 +276,7 @@ export class Index {
       cls,
       user: null,
       cycle: 0,
+      promoted: 0,
     });
     this.spans.set(record.seq, span);
     return span;
@@ -311,9 +324,10 @@ export class Index {
 
   /**
    * A refused read from outside, and what reaches into a node, is worth following too.
-   * @param {Span} span
+   * @param {Span} span @param {number} seq  of the record by which that turned out
    */
-  _promote(span) {
+  _promote(span, seq) {
+    span.promoted = seq;
     const at = lastAtMost(this.roots, span.seq) + 1;
     this.roots.splice(at, 0, span.seq);
     span.roots = [span.seq];

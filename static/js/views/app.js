@@ -5,6 +5,7 @@
  */
 import { currentAt, heldAside } from '../core/follow.js';
 import { History } from '../core/history.js';
+import { knownAt } from '../core/known.js';
 import { Player } from '../core/player.js';
 import { wordsFor } from '../i18n/index.js';
 import { clusterApi } from '../net/api.js';
@@ -120,11 +121,13 @@ export class App {
   /** @returns {import('./parts.js').Context} */
   context() {
     const state = this.player.state();
-    const { index } = this.history;
+    const whole = this.history.index;
+    const index = knownAt(whole, state.seq);
     const current = heldAside(index, state.held) || currentAt(index, this.player.follow, state.seq);
     const context = {
       player: this.player,
       index,
+      whole,
       state,
       current,
       words: this._words,

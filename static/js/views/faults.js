@@ -9,9 +9,9 @@ import { glyph } from './glyphs.js';
 
 /** @param {Context} ctx @param {Write} about @param {string} key */
 export function faultView(ctx, about, key) {
-  const { words, act, ui, player, index } = ctx;
+  const { words, act, ui, player, whole } = ctx;
   if (!player.live) return null;
-  const is = ui.fault && ui.fault.seq > index.injected ? ui.fault : null;
+  const is = ui.fault && ui.fault.seq > whole.injected ? ui.fault : null;
   const params = { op: about.op, resource: about.resource };
   return h(
     'div.forms',

@@ -1,6 +1,7 @@
 // @ts-check
 /** The inspector: the sentence first, then why, what, object and raw; one action; the source. */
 import { explain } from '../core/explain/index.js';
+import { storyOf } from '../core/story.js';
 import { duration } from '../core/words.js';
 import { h, render } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
@@ -300,18 +301,18 @@ function table(block, key) {
 
 /** @param {Context} ctx @param {BlockOf<'story'>} block @param {string} key */
 function story(ctx, block, key) {
-  const rows = block.rows;
-  const here = rows.findLast((row) => row.seq <= block.at);
+  const here = block.rows.at(-1);
+  const ahead = storyOf(ctx.whole, block.key).rows.filter((row) => row.seq > ctx.state.seq);
   return h(
     'ol.story',
     { key },
-    rows.map((row) =>
+    [...block.rows, ...ahead].map((row) =>
       h(
         'li',
         {
           key: `${row.seq}${row.key}`,
           class: [
-            row === here ? 'here' : row.seq > block.at ? 'ghost' : '',
+            row === here ? 'here' : ahead.includes(row) ? 'ghost' : '',
             row.critical ? 'crit' : '',
           ].join(' '),
         },

@@ -8,7 +8,8 @@ import { glyph } from './glyphs.js';
 /**
  * @typedef {Object} Context  everything a view may read, and the actions it may call
  * @property {import('../core/player.js').Player} player
- * @property {import('../core/index.js').Index} index
+ * @property {import('../core/index.js').Index} index  what is known at the cursor
+ * @property {import('../core/index.js').Index} whole  what lies ahead too, to be drawn as not yet
  * @property {import('../core/reducer.js').State} state
  * @property {import('../core/follow.js').Current} current
  * @property {import('../core/words.js').Words} words

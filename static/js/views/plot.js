@@ -45,7 +45,7 @@ export function scaleOf(range, size, count) {
 export function drawing(ctx, model, range, size) {
   const scale = scaleOf(range, size, model.lanes.length);
   const head = range.empty ? range.origin : range.rests ? range.t : ctx.state.t;
-  const known = ctx.index.record(ctx.index.last)?.t || head;
+  const known = ctx.whole.record(ctx.whole.last)?.t || head;
   const ghost = ctx.player.behind && known > head;
   const where = new Map(
     model.lanes.map((lane, i) => [lane.id, i]),

@@ -16,9 +16,9 @@ const LOOK_MAX = 5000;
 
 /** @param {Context} ctx */
 export function tape(ctx) {
-  const { words, state, index, player, compact } = ctx;
+  const { words, state, whole, player, compact } = ctx;
   const room = compact ? 6 : 7;
-  const at = lastRecordAt(index.writes, state.seq);
+  const at = lastRecordAt(whole.writes, state.seq);
   const isPast = player.past || !player.live;
   // where there is little room, what is folded gives up its own
   const seen = (/** @type {Cell} */ cell) => !compact || !cell.folded || !ctx.current.root;
@@ -32,7 +32,7 @@ export function tape(ctx) {
     .filter(seen)
     .slice(0, room - ahead.length - (next ? 1 : 0))
     .reverse();
-  const waiting = index.writes.length - 1 - at;
+  const waiting = whole.writes.length - 1 - at;
   const held = state.held && !player.behind;
   const caption =
     isPast && waiting
@@ -59,7 +59,7 @@ export function tape(ctx) {
  * @param {Context} ctx @param {number} from @param {1|-1} direction
  */
 function cellsFrom(ctx, from, direction) {
-  const { writes } = ctx.index;
+  const { writes } = ctx.whole;
   /** @type {Cell[]} */ const cells = [];
   const isIdle = !ctx.current.root;
   for (let i = from; i >= 0 && i < writes.length && cells.length <= CELLS_MAX; i += direction) {

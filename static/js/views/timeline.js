@@ -43,8 +43,8 @@ export function renderTimeline(host, ctx) {
         role: 'slider',
         tabindex: '0',
         'aria-label': ctx.words.t('time.scrub'),
-        'aria-valuemin': String(ctx.index.first),
-        'aria-valuemax': String(ctx.index.last),
+        'aria-valuemin': String(ctx.whole.first),
+        'aria-valuemax': String(ctx.whole.last),
         'aria-valuenow': String(ctx.state.seq),
         'aria-valuetext': range.rests
           ? ctx.words.t('time.rest')
@@ -66,8 +66,8 @@ let kept = null;
 
 /** The range holds still while the cursor is well inside it. @param {Context} ctx */
 export function rangeOf(ctx) {
-  const { index, player, state, ui, current } = ctx;
-  const range = rangeAt(index, player.follow, state.seq, ui.zoom);
+  const { whole, player, state, ui, current } = ctx;
+  const range = rangeAt(whole, player.follow, state.seq, ui.zoom);
   const t = range.empty ? ctx.now : range.t;
   if (range.empty)
     return { ...range, from: t - 10_000_000 / ui.zoom, to: t + 400_000 / ui.zoom, origin: t };
@@ -94,7 +94,7 @@ export function rangeOf(ctx) {
  * @param {Context} ctx @param {{from: number, to: number, origin: number, empty: boolean}} range
  */
 function lanesOf(ctx, range) {
-  const { index, player, state, words, compact } = ctx;
+  const { whole, player, state, words, compact } = ctx;
   if (range.empty) {
     const names = [
       'kubectl',
@@ -109,7 +109,7 @@ function lanesOf(ctx, range) {
       arrows: [],
     };
   }
-  const model = timelineAt(index, player.follow, state.seq, range);
+  const model = timelineAt(whole, player.follow, state.seq, range);
   const most = compact ? 7 : 9;
   let lanes = model.lanes.filter(
     (lane) =>
@@ -149,8 +149,8 @@ function laneName(ctx, id) {
 
 /** @param {Context} ctx @param {ReturnType<typeof rangeAt>} range */
 function crowdLanes(ctx, range) {
-  const { index, state, words } = ctx;
-  const areas = areasAt(index, state.seq, range, SLICES);
+  const { whole, state, words } = ctx;
+  const areas = areasAt(whole, state.seq, range, SLICES);
   const names = /** @type {(keyof typeof areas)[]} */ (['created', 'bound', 'ready', 'failed']);
   const lanes = names.map((id) => ({
     id,
@@ -162,7 +162,7 @@ function crowdLanes(ctx, range) {
   }));
   const pod = followedPod(ctx);
   if (!pod) return { lanes, arrows: [] };
-  const mine = timelineAt(index, { pod: pod.key }, state.seq, range);
+  const mine = timelineAt(whole, { pod: pod.key }, state.seq, range);
   const bars = mine.lanes
     .filter((lane) => !['kubectl', 'apiserver', 'etcd'].includes(lane.id))
     .flatMap((lane) => lane.bars);

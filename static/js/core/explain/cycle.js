@@ -31,7 +31,7 @@ export function explainCycle(model, span, words) {
       tab(
         words,
         'raw',
-        span.records.filter((r) => r.seq <= model.state.seq && r.kind === 'schedule').map(json),
+        span.records.filter((r) => r.kind === 'schedule').map(json),
       ),
     ],
     badge: words.t('badge.modelled'),

@@ -112,7 +112,7 @@ function paramsOf(model, span, row, record) {
     kind: kindOf(open.resource),
     what: open.subresource || pluralOf(open.resource),
     client: open.client,
-    name: nameOf(model.index, span, model.state.seq),
+    name: nameOf(model.index, span),
     namespace: open.namespace,
     asked: row.plugins.reduce(
       (/** @type {number} */ n, /** @type {any} */ r) => n + r.plugin.split(',').length,
@@ -281,9 +281,7 @@ export function requestFacts(model, span, words, more = []) {
       [words.t('fact.groups'), (span.user?.groups || []).join(', ')],
       [
         words.t('fact.answer'),
-        span.close && span.close.seq <= model.state.seq
-          ? /** @type {any} */ (span.close).code
-          : words.t('fact.open'),
+        span.close ? /** @type {any} */ (span.close).code : words.t('fact.open'),
       ],
       ...more,
     ]),
@@ -293,7 +291,7 @@ export function requestFacts(model, span, words, more = []) {
 /** @param {Model} model @param {Span} span @param {any} record @param {Words} words */
 export function objectBlocks(model, span, record, words) {
   const ops = record && (record.ops || record.detail?.ops);
-  const write = writeOf(span, model.state.seq);
+  const write = writeOf(span);
   /** @type {Block[]} */ const blocks = [];
   if (ops && ops.length) {
     blocks.push(h(words.t('object.step')), { type: 'diff', lines: patchLines(ops) });
@@ -308,9 +306,7 @@ export function objectBlocks(model, span, record, words) {
       );
     } else blocks.push(h(words.t('object.at', { rev: String(write.rev) })), asYaml(write.object));
   } else {
-    const all = span.records
-      .filter((r) => r.seq <= model.state.seq)
-      .flatMap((r) => opsOf(r));
+    const all = span.records.flatMap((r) => opsOf(r));
     if (all.length > (ops || []).length) {
       blocks.push(h(words.t('object.sofar')), { type: 'diff', lines: patchLines(all) });
     }
@@ -339,18 +335,17 @@ export function formBlocks(span, gate) {
 /** @param {Model} model @param {Span} span @param {Words} words */
 export function explainRequest(model, span, words) {
   const close = /** @type {any} */ (span.close);
-  const answered = close && close.seq <= model.state.seq;
   const rows = gateRows(model.index, span, model.state.seq, model.state.held);
   const denied = rows.find((row) => row.verdict === 'deny' || row.said === 'deny');
   if (denied) return explainGate(model, span, denied.gate, words);
-  if (!answered) {
+  if (!close) {
     const last = [...rows].reverse().find((row) => row.record);
     if (last) return explainGate(model, span, last.gate, words);
   }
   const open = /** @type {any} */ (span.open);
-  const write = writeOf(span, model.state.seq);
+  const write = writeOf(span);
   const params = paramsOf(model, span, rows.at(-1) || UNKNOWN, null);
-  const key = answered
+  const key = close
     ? close.code >= 400
       ? 'request.failed'
       : write
@@ -360,7 +355,7 @@ export function explainRequest(model, span, words) {
   const what = { ...params, rev: String(write?.rev || ''), code: String(close?.code || '') };
   return explanation({
     crumb: crumb(model, span, '', words),
-    title: words.t(open.subresource === 'binding' && answered && write ? 'request.bound' : key, {
+    title: words.t(open.subresource === 'binding' && close && write ? 'request.bound' : key, {
       ...what,
       node: write?.object?.spec?.nodeName || '',
     }),
@@ -372,7 +367,7 @@ export function explainRequest(model, span, words) {
         ...formBlocks(span, ''),
         ...objectBlocks(model, span, null, words),
       ]),
-      tab(words, 'raw', [json(span.open), ...(answered ? [json(close)] : [])]),
+      tab(words, 'raw', [json(span.open), ...(close ? [json(close)] : [])]),
     ],
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, gatesOf(model.index).at(-1)?.source || ''),
@@ -383,7 +378,7 @@ export function explainRequest(model, span, words) {
 function answeredBlocks(model, span, write, words) {
   const close = /** @type {any} */ (span.close);
   /** @type {Block[]} */ const blocks = [];
-  if (close && close.message && close.seq <= model.state.seq) blocks.push(code(close.message));
+  if (close && close.message) blocks.push(code(close.message));
   const maker = model.index.spans.get(span.parent);
   if (maker && maker.type === 'work') {
     const { component, key } = /** @type {any} */ (maker.open);
@@ -395,8 +390,7 @@ function answeredBlocks(model, span, write, words) {
   const lines = before ? difference(before.object, write.object, 1) : [];
   if (lines.length) blocks.push({ type: 'diff', lines });
   const woken = (model.index.caused.get(write.rev) || [])
-    .map((seq) => model.index.spans.get(seq))
-    .filter((s) => s && s.seq <= model.state.seq);
+    .map((seq) => model.index.spans.get(seq));
   if (woken.length) {
     blocks.push(h(words.t('request.woke')), {
       type: 'links',

@@ -29,7 +29,7 @@ import { explainStream } from './stream.js';
  *   | {type: 'tree', items: TreeLine[]}
  *   | {type: 'rules', items: {verdict: string, tone?: string, title: Piece[], small: string}[]}
  *   | {type: 'ways', items: {code: string, small: string}[]}
- *   | {type: 'story', rows: import('../story.js').Row[], at: number}
+ *   | {type: 'story', key: string, rows: import('../story.js').Row[]}
  *   | {type: 'facts', rows: [string, string][]}
  *   | {type: 'table', head: string[], rows: string[][], foot?: string[]}
  *   | {type: 'pods', items: {key: string, text: string, small: string, stage: string}[]}
@@ -48,7 +48,7 @@ import { explainStream } from './stream.js';
  */
 /**
  * @typedef {Object} Model   what is explained
- * @property {import('../index.js').Index} index
+ * @property {import('../index.js').Index} index  what is known at the cursor, and nothing later
  * @property {import('../reducer.js').State} state
  * @property {import('../follow.js').Current} current
  * @property {Selected|null} selected

@@ -49,7 +49,7 @@ export function explainPod(model, key, words) {
 export function storyBlocks(model, key, words) {
   const { rows, path } = storyOf(model.index, key);
   if (!rows.length) return [p(words, 'story.none')];
-  /** @type {Block[]} */ const blocks = [{ type: 'story', rows, at: model.state.seq }];
+  /** @type {Block[]} */ const blocks = [{ type: 'story', key, rows }];
   if (path) {
     blocks.push(
       h(words.t('story.path')),
@@ -89,7 +89,7 @@ export function explainObject(model, key, words, chosen) {
   const open = /** @type {any} */ (span ? span.open : {});
   const before = model.index.before(write);
   const lines = before ? difference(before.object, write.object) : [];
-  const history = (model.index.histories.get(key) || []).filter((w) => w.seq <= model.state.seq);
+  const history = model.index.histories.get(key) || [];
   const who = span?.user?.name || open.client || words.t('object.bootstrap');
   return explanation({
     crumb: `${kindOf(write.resource)} · ${write.name}`,

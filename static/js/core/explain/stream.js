@@ -29,7 +29,7 @@ export function explainStream(model, span, words) {
     why: detail.why || '',
     code: String(detail.exit ?? detail.code ?? ''),
   };
-  const records = span.records.filter((r) => r.kind === 'stream' && r.seq <= model.state.seq);
+  const records = span.records.filter((r) => r.kind === 'stream');
   return explanation({
     crumb: crumb(model, span, '', words),
     title: words.t(titleKey(word, state, detail), params),

@@ -18,7 +18,8 @@ const CACHES_SHOWN = 8;
 
 /** @param {Model} model @param {string} component @param {Span|null} span @param {Words} words */
 export function explainWork(model, component, span, words) {
-  const work = span || latest(model, component);
+  const given = /** @type {import('../index.js').WorkSpan|null} */ (span);
+  const work = given || latest(model, component);
   const params = { component, key: work ? /** @type {any} */ (work.open).key : '' };
   const made = work ? requestsOf(model, work) : [];
   const write = work ? cause(model.index, work) : null;
@@ -37,17 +38,14 @@ export function explainWork(model, component, span, words) {
       }),
     );
   }
-  const answer =
-    work && work.close && work.close.seq <= model.state.seq
-      ? /** @type {any} */ (work.close).said
-      : '';
+  const answer = work?.close?.said || '';
   if (answer) blocks.push(said(`${answer[0].toUpperCase()}${answer.slice(1)}.`));
   if (words.has(`work.${component}.why`)) blocks.push(p(words, `work.${component}.why`, params));
   if (made.length) {
     blocks.push(h(words.t('work.requests')), {
       type: 'links',
       items: made.slice(0, 12).map((request) => ({
-        text: requestText(request, model.state.seq),
+        text: requestText(request),
         seq: request.seq,
       })),
     });
@@ -65,36 +63,31 @@ export function explainWork(model, component, span, words) {
   });
 }
 
-/** @param {Span} request @param {number} seq */
-function requestText(request, seq) {
+/** @param {Span} request */
+function requestText(request) {
   const open = /** @type {any} */ (request.open);
-  const write = writeOf(request, seq);
+  const write = writeOf(request);
   const what = `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`;
   return write ? `${what} → r${write.rev}` : what;
 }
 
-/** @param {Model} model @param {string} component @returns {Span|null} */
+/** @param {Model} model @param {string} component */
 function latest(model, component) {
   const { works } = model.index;
-  for (let i = works.length - 1; i >= 0; i -= 1) {
-    if (
-      works[i].seq <= model.state.seq &&
-      /** @type {any} */ (works[i].open).component === component
-    )
-      return works[i];
-  }
-  return null;
+  return works.findLast((work) => work.open.component === component) || null;
 }
 
 /** @param {Model} model @param {Span} work */
 function requestsOf(model, work) {
   return work.requests
-    .filter((seq) => seq <= model.state.seq)
     .map((seq) => /** @type {Span} */ (model.index.spans.get(seq)))
     .filter((request) => request.cls === 'change');
 }
 
-/** @param {Model} model @param {string} component @param {Span|null} work @param {Words} words */
+/**
+ * @param {Model} model @param {string} component @param {import('../index.js').WorkSpan|null} work
+ * @param {Words} words
+ */
 function whatBlocks(model, component, work, words) {
   const queue = queueOf(model.state, component);
   const caches = cacheOf(model.index, model.state, component);
@@ -117,7 +110,7 @@ function whatBlocks(model, component, work, words) {
       ],
       [words.t('fact.queue'), queue.length],
       [words.t('fact.took'), work && work.close ? duration(work.close.t - work.t) : ''],
-      [words.t('fact.result'), work && work.close ? /** @type {any} */ (work.close).result : ''],
+      [words.t('fact.result'), work?.close?.result],
       [words.t('fact.state'), model.state.components.get(component)?.state],
     ]),
   ];

@@ -1,0 +1,110 @@
+// @ts-check
+// Facts about the cursor: what the page says of a moment comes from records up to it, and no later.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { explain } from '../../static/js/core/explain/index.js';
+import { currentAt, heldAside } from '../../static/js/core/follow.js';
+import { gatesOf } from '../../static/js/core/facts.js';
+import { History } from '../../static/js/core/history.js';
+import { knownAt } from '../../static/js/core/known.js';
+import { wordsFor } from '../../static/js/i18n/index.js';
+import { corridor, corridorModel, slimCorridor } from '../../static/js/views/corridor.js';
+import { cycleOf } from '../../static/js/views/map.js';
+import { followedBox, nodeCards } from '../../static/js/views/nodes.js';
+import { objectsPanel } from '../../static/js/views/objects.js';
+import { client, controllers, schedulerBox } from '../../static/js/views/requesters.js';
+import { commandAt, names, recorded } from './traces.mjs';
+
+/** @typedef {import('../../static/js/core/explain/index.js').Selected} Selected */
+
+const words = wordsFor('en');
+/** An action that may be named and is never called. */
+const act = /** @type {any} */ (
+  new Proxy({}, { get: () => () => false })
+);
+// of what a command begins with every record is looked at, then one in so many
+const ALL_OF = 200;
+const EACH = 17;
+// the map is drawn at one in so many of these
+const DRAWN_EACH = 10;
+
+/** What one could have chosen at a moment. @param {History} history @param {number} seq */
+function choices(history, seq) {
+  const index = knownAt(history.index, seq);
+  const state = history.stateAt(seq);
+  const { request } = currentAt(index, {}, seq);
+  /** @type {Selected[]} */ const list = [];
+  for (const { name } of request ? gatesOf(index) : [])
+    list.push({ type: 'gate', span: /** @type {any} */ (request).seq, gate: name });
+  for (const name of state.components.keys()) list.push({ type: 'component', name });
+  for (const [resource, map] of state.objects)
+    for (const write of map.values()) {
+      if (write.beat) continue;
+      list.push({ type: 'object', key: write.key }, { type: 'rev', rev: write.rev });
+      if (resource === 'pods') list.push({ type: 'pod', key: write.key });
+      if (resource === 'nodes') list.push({ type: 'node', name: write.name });
+      list.push({ type: 'span', seq: write.span });
+    }
+  return list;
+}
+
+/** What is explained with the cursor at a record. */
+function said(
+  /** @type {History} */ history,
+  /** @type {number} */ seq,
+  /** @type {(Selected|null)[]} */ chosen,
+) {
+  const state = history.stateAt(seq);
+  const index = knownAt(history.index, seq);
+  const current = heldAside(index, state.held) || currentAt(index, {}, seq);
+  return chosen.map((selected) =>
+    explain({ index, state, current, selected, crowd: false, version: '1.33' }, words),
+  );
+}
+
+/** What is drawn of the map. @param {History} history @param {number} seq */
+function drawn(history, seq) {
+  const state = history.stateAt(seq);
+  const index = knownAt(history.index, seq);
+  const current = heldAside(index, state.held) || currentAt(index, {}, seq);
+  const player = { follow: {}, live: true, quick: false, past: false, server: {} };
+  const ui = { selected: null, namespace: 'default', focus: '', menu: '' };
+  const meta = { epoch: '', now: () => state.t };
+  return ['api', 'all', 'scheduler'].map((focus) => {
+    const given = { index, state, current, words, player, ui, meta, act, focus, compact: false };
+    const ctx = /** @type {any} */ ({ ...given, now: state.t });
+    const model = corridorModel(ctx);
+    const cycle = cycleOf(ctx);
+    return [
+      focus === 'api' ? corridor(ctx, model) : slimCorridor(ctx, model),
+      client(ctx),
+      controllers(ctx),
+      schedulerBox(ctx),
+      nodeCards(ctx, focus === 'scheduler' ? cycle : null),
+      followedBox(ctx),
+      objectsPanel(ctx),
+    ];
+  });
+}
+
+for (const name of names())
+  test(`in "${name}" the page says at each record what it would if nothing followed`, () => {
+    const records = recorded(name);
+    const whole = new History();
+    whole.append(structuredClone(records));
+    const grown = new History();
+    const command = commandAt(records);
+    let seen = 0;
+    for (const [i, record] of records.entries()) {
+      grown.append([record]);
+      if ((i < command || i > command + ALL_OF) && i % EACH) continue;
+      const { seq } = record;
+      const all = choices(grown, seq);
+      const chosen = [null, all[i % all.length] || null];
+      const why = `record ${seq}: ${JSON.stringify(record).slice(0, 200)}`;
+      const same = (/** @type {(history: History) => any} */ ask) =>
+        assert.equal(JSON.stringify(ask(whole)), JSON.stringify(ask(grown)), why);
+      same((history) => said(history, seq, chosen));
+      if (seen++ % DRAWN_EACH === 0) same((history) => drawn(history, seq));
+    }
+  });
