@@ -227,6 +227,7 @@ export interface KubernetesObject {
     resourceVersion: string;
     generation?: number;
     deletionTimestamp?: string;
+    finalizers?: string[];
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
     ownerReferences?: OwnerReference[];

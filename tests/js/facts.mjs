@@ -22,7 +22,7 @@ const words = wordsFor('en');
 function said(selected) {
   const current = currentAt(index, {}, state.seq);
   return explain(
-    { index, state, current, selected, crowd: false, version: '1.33' },
+    { index, state, current, selected, crowd: false, version: '1.33', clock: 0 },
     words,
   );
 }

@@ -58,7 +58,7 @@ function said(
   const index = knownAt(history.index, seq);
   const current = heldAside(index, state.held) || currentAt(index, {}, seq);
   return chosen.map((selected) =>
-    explain({ index, state, current, selected, crowd: false, version: '1.33' }, words),
+    explain({ index, state, current, selected, crowd: false, version: '1.33', clock: 0 }, words),
   );
 }
 

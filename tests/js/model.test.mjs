@@ -29,6 +29,7 @@ function at(name, seq = 0) {
     selected: null,
     crowd: false,
     version: '1.33',
+    clock: 0,
   };
 }
 
@@ -154,6 +155,7 @@ test('every moment of a run can be explained in both languages without a missing
       selected: null,
       crowd: false,
       version: '1.33',
+      clock: 0,
     };
     for (const lang of ['en', 'zh']) {
       const text = `${said(model, lang).title} ${allText(said(model, lang))}`;

@@ -61,7 +61,7 @@ function told(records, { ask = ASK, selected = null, lang = 'en' } = {}) {
   const state = history.stateAt(history.last);
   const { index } = history;
   const current = currentAt(index, {}, state.seq);
-  const model = { index, state, current, selected, crowd: false, version: '1.33' };
+  const model = { index, state, current, selected, crowd: false, version: '1.33', clock: 0 };
   return { ...explain(model, wordsFor(lang)), index, state };
 }
 

@@ -4,6 +4,7 @@
  * makes a copy that shares what has not changed since. No DOM, no clock, no randomness: the same
  * records give the same state. What belongs to a span or to an object's past is in the Index.
  */
+import { objectKey } from './records.js';
 
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 /** @typedef {import('./records.js').WriteRecord} WriteRecord */
@@ -20,6 +21,7 @@
  * @property {number} seq
  * @property {number} t
  * @property {number} rev
+ * @property {Map<string, Set<string>>} emptied  namespace that is being deleted -> resources gone
  * @property {Map<string, Map<string, WriteRecord>>} objects  by resource, then by key
  * @property {Set<string>} shared    resources whose map a snapshot shares
  * @property {Set<number>} requests  open requests
@@ -39,6 +41,7 @@ export function emptyState() {
     seq: 0,
     t: 0,
     rev: 0,
+    emptied: new Map(),
     objects: new Map(),
     shared: new Set(),
     requests: new Set(),
@@ -58,6 +61,7 @@ export function snapshot(/** @type {State} */ state) {
   for (const resource of state.objects.keys()) state.shared.add(resource);
   return {
     ...state,
+    emptied: new Map(state.emptied),
     objects: new Map(state.objects),
     shared: new Set(state.shared),
     requests: new Set(state.requests),
@@ -109,8 +113,10 @@ const REDUCERS = {
     state.counts.writes += 1;
     if (record.beat) state.counts.beats += 1;
     const map = ownMap(state, record.resource);
-    if (record.op === 'delete') map.delete(record.key);
-    else map.set(record.key, record);
+    if (record.op === 'delete') {
+      map.delete(record.key);
+      emptyNamespace(state, record);
+    } else map.set(record.key, record);
   },
   watch(state, record) {
     for (const name of record.to || []) state.reached.set(name, record.rev);
@@ -140,6 +146,18 @@ export function reduce(/** @type {State} */ state, /** @type {TraceRecord} */ re
   const take = REDUCERS[record.kind];
   if (take) take(state, record);
   return state;
+}
+
+/**
+ * What a namespace that is being deleted has lost.
+ * @param {State} state @param {WriteRecord} write
+ */
+function emptyNamespace(state, { resource, namespace, name }) {
+  if (resource === 'namespaces') state.emptied.delete(name);
+  const home = state.objects.get('namespaces')?.get(objectKey('namespaces', '', namespace));
+  if (!home?.object.metadata.deletionTimestamp) return;
+  // a set is never changed: snapshots share it
+  state.emptied.set(namespace, new Set(state.emptied.get(namespace)).add(resource));
 }
 
 /** @param {State} state @param {string} resource */

@@ -187,6 +187,9 @@ export default {
   'rest.body':
     'Nothing of this command is under way any more: every queue it filled is empty ' +
     'again, and what is wanted is what is there.',
+  'rest.unmet':
+    'Nothing of this command is under way now, and what is wanted is not what is there. ' +
+    'It is tried again, or waits for a change that helps.',
   'rest.stories': 'Read the story of one pod',
   'rest.numbers': 'In numbers',
   'rest.requests': 'Requests that changed something',
@@ -224,6 +227,7 @@ export default {
   'step.container.begin': 'The container of {pod} starts.',
   'step.container.end': 'The container of {pod} runs.',
   'step.container.fail': 'The container of {pod} did not start.',
+  'step.container.exited': '{container} of {pod} has exited with code {code}.',
   'step.container.what':
     'No process starts here: what an image does is data. All up to this point was really decided.',
   'step.ready.begin': 'The kubelet asks whether {pod} is ready.',
@@ -236,6 +240,7 @@ export default {
   'step.terminate.what': 'A container may use its grace period to end by itself.',
   'node.ready': '{node} is ready and runs {n} pod{n||s} of yours.',
   'node.notReady': '{node} is not ready.',
+  'node.some': '{node} is ready; {broken} of {n} of your pods {broken|is|are} not as wanted.',
   'node.tainted': 'It carries the taint `{taint}`: only pods that tolerate it may come.',
   'node.open': 'It has no taint, so any pod may come.',
   'stage.stored': 'stored, no node yet',
@@ -281,6 +286,7 @@ export default {
   'work.woken': 'Revision *{rev}* woke it: {what}.',
   'work.requests': 'What it asked for',
   'work.nothing': 'What is wanted and what is there agreed, so it did nothing.',
+  'work.waitsFor': 'There was nothing it could do now. {text}.',
   'work.compares': 'It compares what is wanted with what is there.',
   'work.waits': 'Its queue is empty. A watch event will wake it.',
   'work.what':

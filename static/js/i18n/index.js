@@ -4,16 +4,18 @@ import { words } from '../core/words.js';
 import en from './en.js';
 import enExplain from './en-explain.js';
 import enGates from './en-gates.js';
+import enOutcome from './en-outcome.js';
 import enParts from './en-parts.js';
 import enSteps from './en-steps.js';
 import zh from './zh.js';
 import zhExplain from './zh-explain.js';
 import zhGates from './zh-gates.js';
+import zhOutcome from './zh-outcome.js';
 import zhParts from './zh-parts.js';
 import zhSteps from './zh-steps.js';
 
-export const ENGLISH = { ...en, ...enExplain, ...enGates, ...enParts, ...enSteps };
-export const CHINESE = { ...zh, ...zhExplain, ...zhGates, ...zhParts, ...zhSteps };
+export const ENGLISH = { ...en, ...enExplain, ...enGates, ...enOutcome, ...enParts, ...enSteps };
+export const CHINESE = { ...zh, ...zhExplain, ...zhGates, ...zhOutcome, ...zhParts, ...zhSteps };
 
 /** @param {string} lang  "en" or "zh" */
 export function wordsFor(lang) {

@@ -3,6 +3,7 @@
 import { traces as tracesApi } from '../net/api.js';
 import { objectsOf } from '../core/cluster.js';
 import { consoleActions } from './consoleactions.js';
+import { failureActions } from './failureactions.js';
 import { serverActions } from './serveractions.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -68,6 +69,7 @@ export function actionsOf(app) {
     ...recordings(app),
     ...consoleActions(app),
     ...serverActions(app),
+    ...failureActions(app),
   };
 }
 
@@ -170,7 +172,7 @@ function transport(app) {
 }
 
 /** A write is told together with its gate, right after it. @param {App} app @param {number} seq */
-function settled(app, seq) {
+export function settled(app, seq) {
   const { index } = app.history;
   const record = index.record(seq);
   const span = record && record.kind === 'write' ? index.spans.get(record.span) : null;

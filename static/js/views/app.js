@@ -134,10 +134,12 @@ export class App {
       ui: this.ui,
       meta: this.meta,
       now: this.player.live && !this.player.behind ? this.meta.now() : state.t,
+      clock: 0,
       compact: document.documentElement.dataset.layout === 'compact',
       focus: 'api',
       act: this.act,
     };
+    context.clock = (Date.parse(this.meta.epoch) || 0) + context.now / 1000;
     this.ui.moved = performance.now() - this._movedAt < MOVED_MS;
     context.focus = focusAt(context, performance.now());
     return context;

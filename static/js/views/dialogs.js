@@ -14,6 +14,7 @@ const KEYS = [
   ['← →', 'arrows'],
   ['⇧ ← →', 'shift'],
   ['b', 'b'],
+  ['⇧ F', 'failure'],
   ['l', 'l'],
   ['+ −', 'zoom'],
   ['Esc', 'esc'],

@@ -23,6 +23,7 @@ export function explanationOf(ctx) {
       selected: ctx.ui.selected,
       crowd: ctx.focus === 'crowd',
       version: ctx.meta.version,
+      clock: ctx.clock,
       loading: ctx.player.loading,
     },
     ctx.words,

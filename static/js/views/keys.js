@@ -73,6 +73,7 @@ const KEYS = {
     const chosen = gate || here || admission;
     if (chosen) app.act.breakAtGate(chosen);
   },
+  F: (app) => app.act.nextFailure(),
   l: (app) => app.act.goLive(),
   '?': (app) => app.act.help(app.ui.dialog !== 'help'),
   '+': (app) => app.act.zoom(2),

@@ -10,6 +10,7 @@ import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
 import { busyComponent, client, controllers, invitation, schedulerBox } from './requesters.js';
 import { board } from './scheduling.js';
 import { tape } from './tape.js';
+import { wantedStrip } from './wanted.js';
 import { drawWires } from './wires.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -23,7 +24,9 @@ export function renderMap(host, ctx) {
   host.dataset.focus = ctx.focus;
   host.classList.toggle('has-banner', !!banner);
   const wires = /** @type {Element} */ (host.querySelector('.wires'));
-  render(host, banner, ...columns(ctx, model), tape(ctx));
+  const strip = wantedStrip(ctx);
+  host.classList.toggle('has-strip', !!strip);
+  render(host, banner, strip, ...columns(ctx, model), tape(ctx));
   if (!wires) addOwn(host);
   const drawn = /** @type {Element} */ (host.querySelector('.wires'));
   showCurrentGate(host);

@@ -4,6 +4,7 @@ import { nodesOf, podsOf, stepsOf } from '../core/cluster.js';
 import { startSteps } from '../core/facts.js';
 import { crowdCounts } from '../core/explain/crowd.js';
 import { streamsAt } from '../core/streams.js';
+import { isBroken } from '../core/outcome/index.js';
 import { duration } from '../core/words.js';
 import { h } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
@@ -203,7 +204,7 @@ function podList(ctx, node, mine, cycle) {
         h(
           'button',
           { title: pod.name, onClick: () => act.selectPod(pod.key) },
-          glyph(podGlyph(pod.stage)),
+          glyph(isBroken(ctx.state, pod.key) ? 'deny' : podGlyph(pod.stage)),
           shortPod(pod.short),
         ),
       ),

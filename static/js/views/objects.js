@@ -2,6 +2,7 @@
 /** Objects of one namespace at this revision, each below its controller; crowds as counts. */
 import { countStages, namespacesOf, ownerTree } from '../core/cluster.js';
 import { nameOf } from '../core/corridor.js';
+import { outcomeOf } from '../core/outcome/index.js';
 import { h } from './dom.js';
 import { podOfHop } from './nodes.js';
 import { glyph, podGlyph } from './glyphs.js';
@@ -84,7 +85,11 @@ function row(ctx, item) {
         onClick: () =>
           item.pod ? act.selectPod(item.key) : act.select({ type: 'object', key: item.key }),
       },
-      item.pod ? glyph(podGlyph(item.pod.stage)) : null,
+      isUnmet(ctx, item)
+        ? glyph('deny')
+        : item.pod
+          ? glyph(podGlyph(item.pod.stage))
+          : null,
       h(
         'span.nm',
         null,
@@ -97,6 +102,9 @@ function row(ctx, item) {
     kids,
   );
 }
+
+/** @param {Context} ctx @param {TreeItem} item */
+const isUnmet = (ctx, item) => outcomeOf(ctx.state, item.write).state === 'unmet';
 
 /** @param {Context} ctx @param {TreeItem} item */
 function isHere(ctx, item) {

@@ -14,6 +14,7 @@ import { glyph } from './glyphs.js';
  * @property {import('../core/follow.js').Current} current
  * @property {import('../core/words.js').Words} words
  * @property {import('./app.js').App['ui']} ui
+ * @property {number} clock  the same, ms since 1970
  * @property {number} now    virtual time shown, µs since the epoch
  * @property {import('./app.js').App['meta']} meta
  * @property {boolean} compact

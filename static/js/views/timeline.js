@@ -9,6 +9,7 @@ import { h, render } from './dom.js';
 import { drawing } from './plot.js';
 import { say } from './parts.js';
 import { followedPod } from './nodes.js';
+import { allAsWanted } from './wanted.js';
 import { clientLabel } from './requesters.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -209,6 +210,7 @@ function tools(ctx, range) {
     h('span', null, what),
     follow ? h('button.link', { onClick: () => act.unfollow() }, words.t('time.unfollow')) : null,
     h('span.soft', null, words.t('time.hidden', { n: state.counts.beats })),
+    allAsWanted(ctx),
     h(
       'span.right',
       null,

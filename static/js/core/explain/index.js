@@ -54,6 +54,7 @@ import { explainStream } from './stream.js';
  * @property {Selected|null} selected
  * @property {boolean} crowd
  * @property {string} version
+ * @property {number} clock  the virtual time shown, ms since 1970
  * @property {boolean} [loading]  more of the trace is on its way
  */
 /**

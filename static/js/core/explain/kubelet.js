@@ -3,6 +3,7 @@
 import { startSteps, stepFacts } from '../facts.js';
 import { keyOf } from '../records.js';
 import { lastPart, nodesOf, stepsOf } from '../cluster.js';
+import { isBroken } from '../outcome/index.js';
 import { duration } from '../words.js';
 import { asYaml, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 import { storyBlocks } from './objects.js';
@@ -17,12 +18,16 @@ export function explainKubelet(model, record, words) {
   const detail = record.detail || {};
   const began = steps.get(record.step)?.began;
   const params = {
-    pod: lastPart(record.pod),
+    pod: lastPart(record.pod.slice(record.pod.indexOf('/') + 1)),
     node: record.node,
     image: detail.image || '',
     ip: detail.ip || detail.address || '',
+    code: String(detail.exitCode ?? ''),
+    container: detail.container || '',
     took: began ? duration(record.t - began.t) : '',
   };
+  // a container that was started and has ended
+  const exited = record.step === 'container' && detail.exitCode !== undefined;
   const blocks = [p(words, `step.${record.step}.what`, params)];
   if (detail.why || detail.message) blocks.push(said(detail.why || detail.message));
   if (record.step === 'image' && detail.policy)
@@ -32,7 +37,7 @@ export function explainKubelet(model, record, words) {
   const write = model.index.objectAt(key, model.state.seq);
   return explanation({
     crumb: words.t('crumb.step', { node: record.node, pod: record.pod }),
-    title: words.t(`step.${record.step}.${record.state}`, params),
+    title: words.t(`step.${record.step}.${exited ? 'exited' : record.state}`, params),
     tabs: [
       tab(words, 'why', [...blocks, h(words.t('step.stops')), stepList(model, steps, words)]),
       tab(words, 'story', story),
@@ -76,9 +81,14 @@ export function explainNode(model, name, words) {
   if (!node) return null;
   const write = model.index.objectAt(keyOf('nodes', name), model.state.seq);
   const mine = node.pods.filter((pod) => !pod.system);
+  const broken = mine.filter((pod) => isBroken(model.state, pod.key)).length;
   return explanation({
     crumb: words.t('crumb.node'),
-    title: words.t(node.ready ? 'node.ready' : 'node.notReady', { node: name, n: mine.length }),
+    title: words.t(!node.ready ? 'node.notReady' : broken ? 'node.some' : 'node.ready', {
+      node: name,
+      n: mine.length,
+      broken,
+    }),
     tabs: [
       tab(words, 'why', [
         p(words, node.taints.length ? 'node.tainted' : 'node.open', {
@@ -96,8 +106,11 @@ export function explainNode(model, name, words) {
               {
                 type: /** @type {'rules'} */ ('rules'),
                 items: mine.slice(0, 20).map((pod) => ({
-                  verdict:
-                    pod.stage === 'failed' ? 'deny' : pod.stage === 'bound' ? 'work' : 'allow',
+                  verdict: isBroken(model.state, pod.key)
+                    ? 'deny'
+                    : pod.stage === 'bound'
+                      ? 'work'
+                      : 'allow',
                   title: [{ text: pod.name, as: /** @type {'b'} */ ('b') }],
                   small: words.t(`stage.${pod.stage}`),
                 })),

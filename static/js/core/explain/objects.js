@@ -2,6 +2,7 @@
 /** One object at this revision: its story, what the last write changed, and all of it as YAML. */
 import { kindOf } from '../records.js';
 import { lastPart, podOf } from '../cluster.js';
+import { outcomeOf, sayOutcome } from '../outcome/index.js';
 import { difference } from '../yaml.js';
 import { duration } from '../words.js';
 import { storyOf } from '../story.js';
@@ -18,9 +19,13 @@ export function explainPod(model, key, words) {
   if (!write) return null;
   const blocks = storyBlocks(model, key, words);
   const pod = podOf(write);
+  const became = outcomeOf(model.state, write);
   return explanation({
     crumb: `Pod · ${write.name}`,
-    title: words.t(storyOf(model.index, key).done ? 'story.title' : 'story.titleSoFar'),
+    title:
+      became.state === 'unmet'
+        ? sayOutcome(became, words, model.clock)
+        : words.t(storyOf(model.index, key).done ? 'story.title' : 'story.titleSoFar'),
     tabs: [
       tab(words, 'story', blocks),
       tab(words, 'why', [

@@ -1,7 +1,8 @@
 // @ts-check
 /** Everything a command caused has come to rest: what became of it, and whose story to read. */
-import { countStages, lastPart, ownerTree, podsOf } from '../cluster.js';
+import { countStages, lastPart, objectsOf, ownerTree, podsOf } from '../cluster.js';
 import { nameOf } from '../corridor.js';
+import { outcomeOf, sayOutcome } from '../outcome/index.js';
 import { kindOf } from '../records.js';
 import { duration } from '../words.js';
 import { explanation, facts, h, p, tab } from './blocks.js';
@@ -9,19 +10,32 @@ import { objectBlocks } from './gates.js';
 
 /** @typedef {import('./index.js').Model} Model */
 
-/** Whether nothing on the followed way is under way any more. @param {Model} model */
+/**
+ * Whether nothing on the followed way is under way: what was asked for is there, or is stuck.
+ * @param {Model} model
+ */
 export function isAtRest(model) {
   const { current, state, index } = model;
   const root = index.spans.get(current.root);
-  if (!root || !current.hop || state.seq < index.last || state.held) return false;
-  if (!firstRev(root)) return false;
+  const hop = current.span;
+  if (!root || !current.hop || state.held || !firstRev(root)) return false;
   const close = /** @type {any} */ (root.close);
   if (!close || close.code >= 400) return false;
+  if (hop ? !hop.close : /** @type {any} */ (current.hop).state === 'begin') return false;
   for (const [component, open] of state.working) {
     if (component.startsWith('kubelet/')) continue;
     for (const seq of open) if (index.spans.get(seq)?.roots.includes(current.root)) return false;
   }
-  return podsOfRoot(model).every((pod) => ['ready', 'succeeded', 'failed'].includes(pod.stage));
+  const became = rootOutcome(model);
+  return became !== null && became.state !== 'underway';
+}
+
+/** What became of the object of the command; null when it is gone. @param {Model} model */
+function rootOutcome({ index, state, current }) {
+  const root = index.spans.get(current.root);
+  const written = /** @type {any} */ (root?.records.find((r) => r.kind === 'write'));
+  const write = written && objectsOf(state, written.resource).get(written.key);
+  return write ? outcomeOf(state, write) : null;
 }
 
 /** The pods that hang below the object of the command. @param {Model} model */
@@ -49,15 +63,21 @@ export function explainRest(model, words) {
   const counts = countStages(pods);
   const took = duration((model.current.hop?.t || root.t) - root.t);
   const name = `${kindOf(open.resource)} ${nameOf(model.index, root)}`;
-  const title = pods.length
-    ? words.t('rest.pods', { n: counts.ready, of: pods.length, time: took })
-    : words.t('rest.done', { name, time: took });
+  const became = /** @type {import('../outcome/sentence.js').Outcome} */ (rootOutcome(model));
+  const isMet = became.state === 'met';
+  const title = !isMet
+    ? sayOutcome(became, words, model.clock)
+    : became.key === 'outcome.jobDone'
+      ? words.t(became.key, became.params)
+      : pods.length && counts.ready === pods.length
+        ? words.t('rest.pods', { n: counts.ready, of: pods.length, time: took })
+        : words.t('rest.done', { name, time: took });
   return explanation({
     crumb: words.t('crumb.rest', { name }),
     title,
     tabs: [
       tab(words, 'why', [
-        p(words, 'rest.body'),
+        p(words, isMet ? 'rest.body' : 'rest.unmet'),
         ...(pods.length
           ? [
               h(words.t('rest.stories')),
@@ -66,8 +86,7 @@ export function explainRest(model, words) {
                 items: pods.slice(0, 12).map((pod) => ({
                   key: pod.key,
                   text: lastPart(pod.name),
-                  small: `${words.t(`stage.${pod.stage}`)} · ${pod.node}`,
-                  stage: pod.stage,
+                  ...podLine(model, pod, words),
                 })),
               },
             ]
@@ -88,6 +107,20 @@ export function explainRest(model, words) {
     badge: words.t('badge.recorded'),
     source: words.t('source.recorded'),
   });
+}
+
+/** A pod that is broken says so; its stage alone would be "starting". */
+function podLine(
+  /** @type {Model} */ model,
+  /** @type {import('../cluster.js').Pod} */ pod,
+  /** @type {import('../words.js').Words} */ words,
+) {
+  const write = objectsOf(model.state, 'pods').get(pod.key);
+  const became = write && outcomeOf(model.state, write);
+  if (became?.state === 'unmet')
+    return { small: sayOutcome(became, words, model.clock), stage: 'failed' };
+  const small = [words.t(`stage.${pod.stage}`), pod.node].filter(Boolean).join(' · ');
+  return { small, stage: pod.stage };
 }
 
 /** The newest revision this command led to. @param {Model} model */

@@ -1,10 +1,11 @@
 // @ts-check
 /** What a controller saw and did in one reconcile, or what a component is when it rests. */
-import { httpMethod, pluralOf } from '../records.js';
+import { httpMethod, keyOf, pluralOf } from '../records.js';
 import { cause } from '../follow.js';
 import { cacheOf, queueOf } from '../cluster.js';
 import { componentOf } from '../facts.js';
 import { writeOf } from '../corridor.js';
+import { outcomeOf, sayOutcome } from '../outcome/index.js';
 import { duration } from '../words.js';
 import { explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 
@@ -49,7 +50,7 @@ export function explainWork(model, component, span, words) {
         seq: request.seq,
       })),
     });
-  } else if (work) blocks.push(p(words, work.close ? 'work.nothing' : 'work.compares', params));
+  } else if (work) blocks.push(idleBlock(model, work, words));
   return explanation({
     crumb: words.t('crumb.work', params),
     title,
@@ -61,6 +62,20 @@ export function explainWork(model, component, span, words) {
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, componentOf(model.index, component).source || ''),
   });
+}
+
+/**
+ * A sync that asked for nothing: because all is as wanted, or because there is nothing it can do.
+ * @param {Model} model @param {import('../index.js').WorkSpan} work @param {Words} words
+ */
+function idleBlock(model, work, words) {
+  const { component, key } = work.open;
+  const { resource } = componentOf(model.index, component);
+  const write = resource ? model.index.objectAt(keyOf(resource, key), work.close?.seq || 0) : null;
+  if (!work.close) return p(words, 'work.compares', { component, key });
+  const became = write && write.op !== 'delete' ? outcomeOf(model.state, write) : null;
+  if (!became || became.state === 'met') return p(words, 'work.nothing', { component, key });
+  return p(words, 'work.waitsFor', { text: sayOutcome(became, words, model.clock) });
 }
 
 /** @param {Span} request */

@@ -1,0 +1,321 @@
+// @ts-check
+/**
+ * What was wanted of an object and what there is of it now, by its kind: one sentence for whoever
+ * sums up. Read from the objects at the cursor alone; sentences are keys, the words come later.
+ */
+import { objectsOf, podsOf } from '../cluster.js';
+import { objectKey } from '../records.js';
+import { duration } from '../words.js';
+import { brokenPod } from './pod.js';
+import { outcome, short } from './sentence.js';
+
+/** @typedef {import('./sentence.js').Outcome} Outcome */
+/** @typedef {import('../reducer.js').State} State */
+/** @typedef {import('../records.js').WriteRecord} WriteRecord */
+
+/** @type {Record<string, (write: WriteRecord, state: State) => Outcome>} */
+const BY_RESOURCE = {
+  pods: podOutcome,
+  'deployments.apps': deploymentOutcome,
+  'replicasets.apps': replicasOutcome,
+  'statefulsets.apps': replicasOutcome,
+  replicationcontrollers: replicasOutcome,
+  'daemonsets.apps': daemonOutcome,
+  'jobs.batch': jobOutcome,
+  'horizontalpodautoscalers.autoscaling': autoscalerOutcome,
+  persistentvolumeclaims: claimOutcome,
+  namespaces: namespaceOutcome,
+  nodes: nodeOutcome,
+};
+
+/** @param {State} state @param {WriteRecord} write @returns {Outcome} */
+export function outcomeOf(state, write) {
+  const make = BY_RESOURCE[write.resource];
+  const { deletionTimestamp, finalizers = [] } = write.object.metadata;
+  if (deletionTimestamp && write.resource !== 'namespaces') {
+    const held = finalizers.filter((/** @type {string} */ one) => !OWN_FINALIZERS.includes(one));
+    return held.length
+      ? outcome(write, 'unmet', 'held', { finalizers: held.join(', ') })
+      : outcome(write, 'underway', 'deleting');
+  }
+  return make ? make(write, state) : outcome(write, 'met', 'there');
+}
+
+// revisions of an object that are looked through for when it went wrong
+const LOOK_BACK = 60;
+// what the cluster itself puts there and takes away
+const OWN_FINALIZERS = ['foregroundDeletion', 'orphan'];
+
+/** @param {WriteRecord} write @param {string} type */
+const condition = ({ object }, type) =>
+  (object.status?.conditions || []).find((/** @type {any} */ one) => one.type === type);
+
+/** Whether a pod is not as wanted. @param {State} state @param {string} key */
+export function isBroken(state, key) {
+  const write = objectsOf(state, 'pods').get(key);
+  return !!write && outcomeOf(state, write).state === 'unmet';
+}
+
+// -- pods and what owns them --------------------------------------------------------------------
+
+/** @param {WriteRecord} write @param {State} state */
+function podOutcome(write, state) {
+  const { spec = {}, status = {} } = write.object;
+  if (status.phase === 'Succeeded') return outcome(write, 'met', 'podDone');
+  const broken = brokenPod(write, state);
+  if (broken) return broken;
+  const of = (spec.containers || []).length;
+  const list = status.containerStatuses || [];
+  const n = list.filter((/** @type {any} */ one) => one.ready).length;
+  if (condition(write, 'Ready')?.status === 'True') {
+    const again = list.find((/** @type {any} */ one) => one.restartCount);
+    return again
+      ? outcome(write, 'met', 'podAgain', { n, of, times: again.restartCount })
+      : outcome(write, 'met', 'podReady', { n, of });
+  }
+  if (!spec.nodeName) return outcome(write, 'underway', 'podStored');
+  const runs = list.some((/** @type {any} */ one) => one.state?.running);
+  return outcome(write, 'underway', runs ? 'podUnready' : 'podStarts', { n, of });
+}
+
+/** @param {WriteRecord} write  of a ReplicaSet */
+const revisionOf = ({ object }) =>
+  Number(object.metadata.annotations?.['deployment.kubernetes.io/revision'] || 0);
+
+/** The outcomes of the pods below an object that are not as wanted. */
+function brokenBelow(/** @type {State} */ state, /** @type {string[]} */ owners) {
+  const mine = new Set(owners);
+  for (const pod of podsOf(state)) {
+    if (!mine.has(pod.owner)) continue;
+    const write = objectsOf(state, 'pods').get(pod.key);
+    const broken = write && !write.object.metadata.deletionTimestamp && brokenPod(write, state);
+    if (broken) return broken;
+  }
+  return null;
+}
+
+/** @param {WriteRecord} write @param {State} state */
+function deploymentOutcome(write, state) {
+  const { spec = {}, status = {}, metadata } = write.object;
+  const of = spec.replicas ?? 1;
+  const seen = (status.observedGeneration || 0) >= (metadata.generation || 0);
+  const sets = [...objectsOf(state, 'replicasets.apps').values()].filter((one) =>
+    (one.object.metadata.ownerReferences || []).some((owner) => owner.uid === metadata.uid),
+  );
+  const uids = sets.map((one) => one.object.metadata.uid);
+  const [newest] = sets.sort((a, b) => revisionOf(b) - revisionOf(a));
+  const old = sets.reduce((sum, one) => sum + (one.object.status?.replicas || 0), 0);
+  const n = newest?.object.status?.readyReplicas || 0;
+  const params = { n, of, old: old - (newest?.object.status?.replicas || 0) };
+  if (seen && n === of && status.replicas === of && status.availableReplicas === of)
+    return outcome(write, 'met', 'ready', params);
+  if (seen && of === 0 && !status.replicas) return outcome(write, 'met', 'ready', params);
+  const failure = condition(write, 'ReplicaFailure');
+  const because = brokenBelow(state, uids);
+  const key = params.old ? 'rollout' : 'ready';
+  if (because) return { ...outcome(write, 'unmet', key, params), because, next: because.next };
+  if (failure?.status === 'True') return failed(write, key, params, failure.message);
+  const late = condition(write, 'Progressing');
+  if (late?.reason === 'ProgressDeadlineExceeded') return failed(write, key, params, late.message);
+  return outcome(write, 'underway', key, params);
+}
+
+/**
+ * Not as wanted, in upstream's words.
+ * @param {WriteRecord} write @param {string} key @param {any} params @param {string} message
+ */
+const failed = (write, key, params, message) => ({
+  ...outcome(write, 'unmet', key, params),
+  because: outcome(write, 'unmet', 'says', { message: short(message) }),
+});
+
+/** @param {WriteRecord} write @param {State} state */
+function replicasOutcome(write, state) {
+  const { spec = {}, status = {}, metadata } = write.object;
+  return counted(write, state, spec.replicas ?? 1, status.readyReplicas || 0, metadata.uid);
+}
+
+/** @param {WriteRecord} write @param {State} state */
+function daemonOutcome(write, state) {
+  const { status = {}, metadata } = write.object;
+  const of = status.desiredNumberScheduled || 0;
+  if (!status.observedGeneration) return outcome(write, 'underway', 'ready', { n: 0, of });
+  return counted(write, state, of, status.numberReady || 0, metadata.uid);
+}
+
+/** @param {WriteRecord} write @param {State} state @param {number} of @param {number} n */
+function counted(write, state, of, n, uid = '') {
+  const { status = {}, metadata } = write.object;
+  const seen = (status.observedGeneration || 0) >= (metadata.generation || 0);
+  const there = status.replicas ?? status.currentNumberScheduled ?? 0;
+  if (seen && n === of && there === of) return outcome(write, 'met', 'ready', { n, of });
+  const because = brokenBelow(state, [uid]);
+  if (because)
+    return { ...outcome(write, 'unmet', 'ready', { n, of }), because, next: because.next };
+  const failure = condition(write, 'ReplicaFailure');
+  if (failure?.status === 'True') return failed(write, 'ready', { n, of }, failure.message);
+  return outcome(write, 'underway', 'ready', { n, of });
+}
+
+/** @param {WriteRecord} write @param {State} state */
+function jobOutcome(write, state) {
+  const { spec = {}, status = {}, metadata } = write.object;
+  const of = spec.completions ?? spec.parallelism ?? 1;
+  const params = { n: status.succeeded || 0, of, failed: status.failed || 0 };
+  if (condition(write, 'Complete')?.status === 'True')
+    return outcome(write, 'met', 'jobDone', params);
+  const gone = condition(write, 'Failed') || condition(write, 'FailureTarget');
+  if (gone?.status === 'True')
+    return outcome(write, 'unmet', 'jobFailed', { ...params, message: short(gone.message) });
+  if (spec.suspend) return outcome(write, 'met', 'jobSuspended', params);
+  const because = brokenBelow(state, [metadata.uid]);
+  if (because) return { ...outcome(write, 'unmet', 'job', params), because, next: because.next };
+  return outcome(write, 'underway', 'job', params);
+}
+
+// -- others -------------------------------------------------------------------------------------
+
+/** @param {WriteRecord} write */
+function autoscalerOutcome(write) {
+  const { status = {} } = write.object;
+  const able = condition(write, 'AbleToScale');
+  const active = condition(write, 'ScalingActive');
+  const bad = [able, active].find((one) => one?.status === 'False');
+  if (bad?.reason === 'ScalingDisabled') return outcome(write, 'met', 'scalingOff');
+  if (bad && /metrics API/.test(bad.message || '')) return outcome(write, 'unmet', 'noMetrics');
+  if (bad) return outcome(write, 'unmet', 'notScaling', { message: short(bad.message) });
+  if (!active) return outcome(write, 'underway', 'scalingFirst');
+  const params = { n: status.currentReplicas || 0, of: status.desiredReplicas || 0 };
+  return outcome(write, params.n === params.of ? 'met' : 'underway', 'scaling', params);
+}
+
+/** @param {WriteRecord} write @param {State} state */
+function claimOutcome(write, state) {
+  const { spec = {}, status = {} } = write.object;
+  const volume = spec.volumeName;
+  if (status.phase === 'Bound') return outcome(write, 'met', 'claimBound', { volume });
+  if (status.phase === 'Lost') return outcome(write, 'unmet', 'claimLost', { volume });
+  const name = spec.storageClassName;
+  if (!name) return outcome(write, 'unmet', 'claimNoClass');
+  const found = objectsOf(state, 'storageclasses.storage.k8s.io').get(
+    objectKey('storageclasses.storage.k8s.io', '', name),
+  );
+  if (!found) return outcome(write, 'unmet', 'claimClassMissing', { class: name });
+  const waits = found.object.volumeBindingMode === 'WaitForFirstConsumer';
+  return outcome(write, 'underway', waits ? 'claimWaits' : 'claimPending', { class: name });
+}
+
+/** @param {WriteRecord} write @param {State} state */
+function namespaceOutcome(write, state) {
+  if (!write.object.metadata.deletionTimestamp) return outcome(write, 'met', 'there');
+  const left = [];
+  for (const [resource, map] of state.objects)
+    for (const one of map.values())
+      if (one.namespace === write.name && !one.beat) {
+        left.push(resource);
+        break;
+      }
+  const gone = state.emptied.get(write.name) || new Set();
+  const of = new Set([...left, ...gone]).size;
+  const kept = condition(write, 'NamespaceFinalizersRemaining');
+  const isHeld = kept?.status === 'True';
+  return outcome(write, isHeld ? 'unmet' : 'underway', isHeld ? 'namespaceHeld' : 'namespace', {
+    n: of - left.length,
+    of,
+    message: /finalizers remaining: (\S+)/.exec(kept?.message || '')?.[1] || '',
+  });
+}
+
+/** @param {WriteRecord} write */
+function nodeOutcome(write) {
+  const ready = condition(write, 'Ready');
+  if (!ready) return outcome(write, 'underway', 'nodeStarts');
+  return ready.status === 'True'
+    ? outcome(write, 'met', 'nodeReady')
+    : outcome(write, 'unmet', 'nodeUnready', { message: short(ready.message) });
+}
+
+// -- all of them --------------------------------------------------------------------------------
+
+// of what the cluster itself keeps, only the nodes are looked at
+const LOOKED_AT = Object.keys(BY_RESOURCE);
+
+/** @type {{state: State|null, rev: number, found: Summary|null}} */
+let asked = { state: null, rev: -1, found: null };
+
+/** @typedef {{unmet: Outcome[], count: number, settled: boolean}} Summary */
+
+/**
+ * What is not as wanted, and how many objects there are. A pod, a ReplicaSet or a job that somebody
+ * owns is told of by its owner.
+ * @param {State} state @returns {Summary}
+ */
+export function summaryOf(state) {
+  if (asked.found && asked.state === state && asked.rev === state.rev) return asked.found;
+  /** @type {Outcome[]} */ const unmet = [];
+  let count = 0;
+  let settled = true;
+  for (const resource of LOOKED_AT)
+    for (const write of objectsOf(state, resource).values()) {
+      const { metadata } = write.object;
+      if (write.namespace === 'kube-system') continue;
+      if (resource === 'namespaces' && !metadata.deletionTimestamp) continue;
+      count += 1;
+      const owned = (metadata.ownerReferences || []).some((owner) => owner.controller);
+      if (owned && resource !== 'nodes') continue;
+      const one = outcomeOf(state, write);
+      if (one.state === 'unmet') unmet.push(one);
+      if (one.state === 'underway') settled = false;
+    }
+  const found = { unmet, count, settled };
+  asked = { state, rev: state.rev, found };
+  return found;
+}
+
+/**
+ * The sentence of an outcome.
+ * @param {Outcome} one @param {import('../words.js').Words} words
+ * @param {number} now  ms since 1970
+ * @returns {string}
+ */
+export function sayOutcome(one, words, now) {
+  const text = words.t(one.key, one.params);
+  const because = one.because ? words.t(one.because.key, one.because.params) : '';
+  const parts = because ? words.t('outcome.because', { text, because }) : text;
+  const wait = one.next - now;
+  if (wait < 1000) return parts;
+  const time = duration(Math.round(wait / 1000) * 1e6);
+  return words.t('outcome.next', { text: parts, time });
+}
+
+/**
+ * The record at which it failed: of a pod its newest failed step or placing, else its newest write.
+ * @param {import('../index.js').Index} index @param {WriteRecord} write
+ */
+export function failedAt(index, write) {
+  const step = (index.steps.get(write.key) || []).findLast(
+    (one) => /** @type {any} */ (one).state === 'fail',
+  );
+  const tried = index.cycles.get(write.key)?.at(-1);
+  const refused = tried?.records.find(
+    (one) => one.kind === 'schedule' && one.phase === 'fail',
+  );
+  return Math.max(step?.seq || 0, refused?.seq || 0) || write.seq;
+}
+
+/**
+ * Since when it is not as wanted, virtual µs: through all that it was meanwhile but as wanted.
+ * @param {import('../index.js').Index} index @param {State} state @param {Outcome} one
+ */
+export function sinceOf(index, state, one) {
+  const { write } = one.because || one;
+  const history = index.histories.get(write.key) || [];
+  let since = write.t;
+  for (let i = history.length - 1; i >= 0 && i > history.length - LOOK_BACK; i -= 1) {
+    if (history[i].op === 'delete') break;
+    const then = outcomeOf(state, history[i]).state;
+    if (then === 'met') break;
+    if (then === 'unmet') since = history[i].t;
+  }
+  return since;
+}

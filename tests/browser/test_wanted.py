@@ -1,0 +1,100 @@
+"""What is not as wanted stands over the map, in the words that kubectl's table bears out."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, Look, Sight
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "10")
+CLAIM = {
+    "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+    "spec": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "",
+        "resources": {"requests": {"storage": "1Gi"}},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    return Kubectl(kubectls.newest(), demo.data_dir, tmp_path_factory.mktemp("home"))
+
+
+def test_a_healthy_cluster_says_that_all_is_as_wanted(look: Look, demo: Demo) -> None:
+    asking.run(demo, "web")
+    sight = look(COMPACT)
+
+    expect(strip_of(sight)).to_have_count(0)
+    sight.says(sight.page.locator(".timeline .tools"), "All 8 objects are as wanted")
+
+
+def test_a_crash_loop_stands_over_the_map_and_leads_to_the_exit(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    kubectl("run", "crash", "--image=busybox", "--annotations=simulation.lifecycle/crash=true")
+    sight = look(COMPACT)
+    said = strip_of(sight).get_by_role("button", name="crash")
+    sight.says(said, re.compile(r"0 of 1 runs: crash has exited [3-9] times, code 1"))
+
+    asking.control(demo, action="speed", speed=1)  # its back-off lasts longer than what follows
+    sight.settle()
+    times = int(re.findall(r"exited (\d+) times", said.inner_text())[0])
+    name, ready, status, restarts = kubectl("get", "pods", "crash", "--no-headers").split()[:4]
+    assert (name, ready) == ("crash", "0/1")
+    assert status in ("CrashLoopBackOff", "Error")
+    assert times == int(restarts) + 1
+    assert_laid_out(sight)
+    said.click()
+
+    sight.says(sight.headline, "crash of crash has exited with code 1.")
+    sight.press("l")
+    asking.control(demo, action="speed", speed=10)
+
+
+def test_shift_f_goes_from_failure_to_failure(look: Look, demo: Demo, kubectl: Kubectl) -> None:
+    kubectl("run", "typo", "--image=ngnix")
+    kubectl("create", "-f", "-", given=json.dumps(CLAIM))
+    kubectl("create", "-f", "-", given=asking.pod("huge", containers=[huge()]))
+    sight = look()
+    strip = strip_of(sight)
+    sight.says(strip, "and 1 more")
+    table = {line.split()[0]: line.split()[2] for line in pods(kubectl)}
+    assert table["huge"] == "Pending"
+    assert table["typo"] in ("ErrImagePull", "ImagePullBackOff")
+    assert_laid_out(sight)
+
+    seen = set()
+    for _ in range(4):
+        sight.press("Shift+F")
+        sight.settle()
+        seen.add(sight.headline.inner_text())
+
+    assert len(seen) == 4, seen
+    assert "No node can take this pod, so it stays Pending." in seen
+    assert "The image ngnix could not be pulled." in seen
+
+
+def huge() -> dict[str, object]:
+    return {"name": "web", "image": "nginx", "resources": {"requests": {"cpu": "64"}}}
+
+
+def pods(kubectl: Kubectl) -> list[str]:
+    return kubectl("get", "pods", "--no-headers").splitlines()
+
+
+def strip_of(sight: Sight) -> Locator:
+    return sight.page.locator(".map .wanted")
+
+
+def assert_laid_out(sight: Sight) -> None:
+    sight.settle()
+    assert sight.page.evaluate(measures.LAYOUT) == []
