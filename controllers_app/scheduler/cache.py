@@ -9,7 +9,7 @@ Models kubernetes pkg/scheduler/backend/cache/{cache,node_tree,snapshot}.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -18,8 +18,31 @@ from controllers_app.scheduler.nodeinfo import Group, NodeInfo, PodInfo
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 MATCHES_MAX = 1024
+KEYS_MAX = 16
 
-_NOWHERE: dict[str, int] = {}
+
+class _Matching:
+    """The pods of a namespace that a selector matches, counted by node, and by the domains of the
+    labels that were asked about."""
+
+    __slots__ = ("by_domain", "by_node")
+
+    def __init__(self) -> None:
+        self.by_node: dict[str, int] = {}
+        self.by_domain: dict[str, dict[str, int]] = {}  # label -> its value -> pods
+
+    def count(self, node: NodeInfo, number: int) -> None:
+        _add(self.by_node, node.name, number)
+        for key, domains in self.by_domain.items():
+            _add(domains, node.labels.get(key, ""), number)
+
+
+def _add(into: dict[str, int], key: str, number: int) -> None:
+    count = into.get(key, 0) + number
+    if count:
+        into[key] = count
+    else:
+        into.pop(key, None)
 
 
 class Cache:
@@ -30,12 +53,16 @@ class Cache:
         self.image_nodes: dict[str, int] = {}  # image name -> how many nodes have it
         self.closed_nodes = 0  # cordoned
         self.tainted_nodes = 0  # with taints that turn pods away
+        self.soft_tainted_nodes = 0  # with taints that cost points
         self.with_affinity: dict[str, PodInfo] = {}
         self.node_of: dict[str, str] = {}  # pod key -> node, bound or assumed
         self._on: dict[str, dict[str, PodInfo]] = {}  # node -> its pods, known node or not
         self._groups: dict[str, dict[Group, dict[str, int]]] = {}  # namespace -> group -> node -> n
-        self._matches: dict[tuple[str, selectors.Selector], list[Group]] = {}
+        self._matches: dict[tuple[str, selectors.Selector], _Matching] = {}
+        self._counted_in: dict[Group, list[_Matching]] = {}
         self._order: list[NodeInfo] | None = None
+        self._domains: dict[str, dict[str, None]] = {}  # label -> its values
+        self._complete: dict[str, bool] = {}  # label -> whether every node has it
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -60,32 +87,58 @@ class Cache:
     def counts(self, namespace: str, selector: selectors.Selector) -> Mapping[str, int]:
         """Node -> how many pods of the namespace there match; pods on their way out do not count.
         Do not keep."""
-        groups = self._groups.get(namespace)
-        if not groups:
-            return _NOWHERE
-        found = [groups[one] for one in self._matching(namespace, selector) if not one.deleting]
-        if len(found) == 1:
-            return found[0]
-        total: dict[str, int] = {}
-        for where in found:
-            for node, count in where.items():
-                total[node] = total.get(node, 0) + count
-        return total
+        return self._matching(namespace, selector).by_node
+
+    def domain_counts(
+        self, namespace: str, selector: selectors.Selector, key: str
+    ) -> Mapping[str, int]:
+        """The same by values of a label of the nodes; nodes without it together as ""."""
+        matching = self._matching(namespace, selector)
+        found = matching.by_domain.get(key)
+        if found is None:
+            if len(matching.by_domain) >= KEYS_MAX:
+                matching.by_domain.clear()
+            found = matching.by_domain[key] = {}
+            for name, count in matching.by_node.items():
+                _add(found, self.nodes[name].labels.get(key, ""), count)
+        return found
+
+    def all_have(self, key: str) -> bool:
+        """Whether every node has the label."""
+        if key not in self._complete:
+            self._complete[key] = all(key in node.labels for node in self.nodes.values())
+        return self._complete[key]
+
+    def domains(self, key: str) -> Iterable[str]:
+        """The values that the nodes have of a label."""
+        found = self._domains.get(key)
+        if found is None:
+            if len(self._domains) >= KEYS_MAX:
+                self._domains.clear()
+            found = self._domains[key] = dict.fromkeys(
+                node.labels[key] for node in self.nodes.values() if key in node.labels
+            )
+        return found
 
     def groups(self) -> Iterator[tuple[Group, Mapping[str, int]]]:
         """Pods that look the same, and how many of them each node has."""
         for groups in self._groups.values():
             yield from groups.items()
 
-    def _matching(self, namespace: str, selector: selectors.Selector) -> list[Group]:
+    def _matching(self, namespace: str, selector: selectors.Selector) -> _Matching:
         key = (namespace, selector)
         found = self._matches.get(key)
         if found is None:
             if len(self._matches) >= MATCHES_MAX:
                 self._matches.clear()
-            found = self._matches[key] = [
-                group for group in self._groups[namespace] if selector.matches(group.labels)
-            ]
+                for counted_in in self._counted_in.values():
+                    counted_in.clear()
+            found = self._matches[key] = _Matching()
+            for group, where in self._groups.get(namespace, {}).items():
+                if not group.deleting and selector.matches(group.labels):
+                    self._counted_in[group].append(found)
+                    for node, count in where.items():
+                        found.count(self.nodes[node], count)
         return found
 
     # -- pods -----------------------------------------------------------------------------------
@@ -121,19 +174,18 @@ class Cache:
         where = groups.get(info.group)
         if where is None:
             where = groups[info.group] = {}
-            for (namespace, selector), found in self._matches.items():
-                if namespace == info.namespace and selector.matches(info.labels):
-                    found.append(info.group)
-        count = where.get(node, 0) + sign
-        if count:
-            where[node] = count
-            return
-        where.pop(node, None)
+            self._counted_in[info.group] = [
+                found
+                for (namespace, selector), found in self._matches.items()
+                if namespace == info.namespace
+                and not info.group.deleting
+                and selector.matches(info.labels)
+            ]
+        _add(where, node, sign)
+        for matching in self._counted_in[info.group]:
+            matching.count(self.nodes[node], sign)
         if not where:
-            del groups[info.group]
-            for (namespace, _), found in self._matches.items():
-                if namespace == info.namespace and info.group in found:
-                    found.remove(info.group)
+            del groups[info.group], self._counted_in[info.group]
             if not groups:
                 del self._groups[info.namespace]
 
@@ -145,29 +197,39 @@ class Cache:
         info = self.nodes.get(name)
         if info is None:
             info = self.nodes[name] = NodeInfo(node)
-            self._order = None
+            self._places_changed()
             for pod in self._on.get(name, {}).values():
                 info.add(pod)
                 self._count(pod, name, 1)
         else:
             if meta.labels_of(node) != info.labels:
-                self._order = None
+                self._places_changed()
             self._count_facts(info, -1)
             info.set_node(node)
         self._count_facts(info, 1)
 
     def remove_node(self, name: str) -> None:
-        info = self.nodes.pop(name, None)
+        info = self.nodes.get(name)
         if info is None:
             return
-        self._order = None
-        self._count_facts(info, -1)
         for pod in info.pods.values():
             self._count(pod, name, -1)
+        del self.nodes[name]
+        self._places_changed()
+        self._count_facts(info, -1)
+
+    def _places_changed(self) -> None:
+        """What was counted by labels of nodes is counted anew when it is asked about."""
+        self._order = None
+        self._domains.clear()
+        self._complete.clear()
+        for matching in self._matches.values():
+            matching.by_domain.clear()
 
     def _count_facts(self, info: NodeInfo, sign: int) -> None:
         self.closed_nodes += sign * info.unschedulable
         self.tainted_nodes += sign * bool(info.hard_taints)
+        self.soft_tainted_nodes += sign * bool(info.soft_taints)
         for image in info.images:
             count = self.image_nodes.get(image, 0) + sign
             if count:

@@ -9,6 +9,7 @@ Models kubernetes pkg/scheduler/scheduler.go and schedule_one.go.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -251,15 +252,14 @@ class Scheduler:
         """The highest total; among equals, chance decides."""
         total = scored.total
         best = max(total)
-        ties = sorted(
-            node.name for node, score in zip(scored.nodes, total, strict=True) if score == best
-        )
+        winners = itertools.compress(scored.nodes, map(best.__eq__, total))
+        ties = sorted(node.name for node in winners)
         if len(ties) > 1:
             chosen = ties[self._rand.below(len(ties))]
             shown = ties[: framework.DETAIL_NODES_MAX]
             why = f"{len(ties)} nodes are equal; one was drawn"
             return chosen, {"node": chosen, "total": best, "margin": 0, "ties": shown, "why": why}
-        margin = best - max(score for score in total if score != best)
+        margin = best - max(filter(best.__ne__, total))
         why = f"{best} points, {margin} more than the next"
         return ties[0], {"node": ties[0], "total": best, "margin": margin, "why": why}
 

@@ -9,6 +9,7 @@ Models kubernetes pkg/scheduler/framework/interface.go, runtime/framework.go and
 from __future__ import annotations
 
 import heapq
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,6 +120,10 @@ class Plugin:
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None
 
+    def all_pass(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> bool:
+        """True when it can be told at once that every one of the nodes passes."""
+        return False
+
     def count_pod(
         self, state: Any, pod: PodInfo, other: PodInfo, node: NodeInfo, sign: int
     ) -> None:
@@ -197,7 +202,7 @@ class Filters:
     and without them.
     """
 
-    __slots__ = ("_checks", "_counting", "_nominator", "pod")
+    __slots__ = ("_asked", "_checks", "_counting", "_nominator", "pod")
 
     def __init__(
         self, pod: PodInfo, active: Sequence[tuple[Plugin, Any]], cache: Cache,
@@ -206,11 +211,8 @@ class Filters:
         self.pod = pod
         self._nominator = nominator
         self._counting = [pair for pair in active if pair[0].counts_pods]
-        self._checks = [
-            (plugin.filter, state, plugin.name)
-            for plugin, state in active
-            if plugin.can_refuse(state, pod, cache)
-        ]
+        self._asked = [pair for pair in active if pair[0].can_refuse(pair[1], pod, cache)]
+        self._checks = [(plugin.filter, state, plugin.name) for plugin, state in self._asked]
 
     def refusal(self, node: NodeInfo) -> tuple[str, No] | None:
         """Why the node cannot take the pod, and which plugin says so."""
@@ -224,6 +226,31 @@ class Filters:
             if no is not None:
                 return name, no
         return None
+
+    def find(self, nodes: Sequence[NodeInfo], start: int, out: Filtered) -> None:
+        """Ask the nodes from the `start`th on, until enough have passed."""
+        count = len(nodes)
+        if not count:
+            return
+        enough, passed, failed = feasible_to_find(count), out.feasible, out.failed
+        turned = [*nodes[start % count :], *nodes[: start % count]] if start % count else nodes
+        if not self._nominator and self._all_pass(turned[:enough]):
+            out.feasible, out.looked_at = [*turned[:enough]], [*turned[:enough]]
+            return
+        refusal_of = self.refusal
+        for node in turned:
+            refusal = refusal_of(node)
+            if refusal is None:
+                passed.append(node)
+                if len(passed) >= enough:
+                    break
+            else:
+                failed[node.name] = refusal
+        out.looked_at = [*turned[: len(passed) + len(failed)]]
+
+    def _all_pass(self, nodes: Sequence[NodeInfo]) -> bool:
+        """Whether it can be told at once that none of them will be refused."""
+        return all(plugin.all_pass(state, self.pod, nodes) for plugin, state in self._asked)
 
     def _refusal_with_nominated(self, node: NodeInfo) -> tuple[str, No] | None:
         pod = self.pod
@@ -372,18 +399,7 @@ def run_filters(
         words = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowers))}]"
         if len(nodes) < out.total:
             out.absent = (out.total - len(nodes), No((words,), UNRESOLVABLE))
-    count = len(nodes)
-    enough = feasible_to_find(count)
-    for number in range(count):
-        node = nodes[(start + number) % count]
-        out.looked_at.append(node)
-        refusal = filters.refusal(node)
-        if refusal is not None:
-            out.failed[node.name] = refusal
-            continue
-        out.feasible.append(node)
-        if len(out.feasible) >= enough:
-            break
+    filters.find(nodes, start, out)
     return out
 
 
@@ -409,6 +425,7 @@ def run_scores(
     plugins: Sequence[Plugin], pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache
 ) -> Scored:
     total = [0] * len(nodes)
+    same = 0  # what all nodes get
     out = Scored(nodes, total)
     for plugin in plugins:
         try:
@@ -421,9 +438,12 @@ def run_scores(
         raw = plugin.score_all(state, pod, nodes)
         normalized = plugin.normalize(state, raw, nodes)
         weight = plugin.weight
-        total = [sum_ + score * weight for sum_, score in zip(total, normalized, strict=True)]
+        if normalized.count(normalized[0]) == len(normalized):
+            same += normalized[0] * weight
+        else:
+            total = list(map(operator.add, total, map(weight.__mul__, normalized)))
         out.plugins.append((plugin, raw, normalized))
-    out.total = total
+    out.total = list(map(same.__add__, total))
     return out
 
 

@@ -7,6 +7,7 @@ staging/src/k8s.io/component-helpers/resource/helpers.go (PodRequests).
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,7 @@ class NodeInfo:
 
     __slots__ = (
         "allocatable", "hard_taints", "images", "labels", "name", "node", "nonzero", "pods",
-        "ports", "requested", "soft_taints", "unschedulable",
+        "ports", "requested", "soft_taints", "unschedulable", "usage",
     )  # fmt: skip
 
     def __init__(self, node: Object) -> None:
@@ -102,6 +103,7 @@ class NodeInfo:
         self.allocatable = _shared(
             amounts(status.get("allocatable") or status.get("capacity") or {})
         )
+        self._note_usage()
         self.images: dict[str, int] = {}
         for image in status.get("images") or ():
             for name in image.get("names") or ():
@@ -127,9 +129,27 @@ class NodeInfo:
                 self.ports[port] = left
             else:
                 self.ports.pop(port, None)
+        self._note_usage()
+
+    def _note_usage(self) -> None:
+        """Nodes with the same `usage` have as much, and as much of it in use, of processor, memory
+        and pods: what is worked out for one holds for all."""
+        asked, nonzero = self.requested, self.nonzero
+        usage = (
+            id(self.allocatable), len(self.pods), asked.get(CPU, 0), asked.get(MEMORY, 0),
+            nonzero[CPU], nonzero[MEMORY],
+        )  # fmt: skip
+        if len(_usages) >= KNOWN_MAX:
+            _usages.clear()
+        number = _usages.get(usage)
+        if number is None:
+            number = _usages[usage] = next(_numbers)
+        self.usage = number
 
 
 _known: dict[tuple[tuple[str, int], ...], Amounts] = {}
+_usages: dict[tuple[int, ...], int] = {}
+_numbers = itertools.count()
 KNOWN_MAX = 4096
 
 

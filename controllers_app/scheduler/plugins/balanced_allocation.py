@@ -11,6 +11,7 @@ from typing import Any
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import SCORE_MAX, Plugin
 from controllers_app.scheduler.nodeinfo import CPU, MEMORY, NodeInfo, PodInfo
+from controllers_app.scheduler.plugins.resources_fit import score_by_usage
 
 
 class NodeResourcesBalancedAllocation(Plugin):
@@ -22,6 +23,9 @@ class NodeResourcesBalancedAllocation(Plugin):
     def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
         """A pod that asks for nothing has nothing to balance."""
         return () if pod.requests.get(CPU) or pod.requests.get(MEMORY) else None
+
+    def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        return score_by_usage(lambda node: self.score(state, pod, node), nodes)
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         shares = []

@@ -10,9 +10,10 @@ Models kubernetes pkg/scheduler/framework/plugins/podtopologyspread/{filtering,s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
@@ -56,6 +57,10 @@ class Constraint:
     honor_affinity: bool = True
     honor_taints: bool = False
 
+    def includes_all(self, required: nodeaffinity.Required | None) -> bool:
+        """Whether no node is left out by a policy."""
+        return not self.honor_taints and (required is None or not self.honor_affinity)
+
 
 @dataclass(slots=True)
 class _Filtering:
@@ -70,6 +75,7 @@ class _Scoring:
     constraints: list[Constraint]
     counts: list[Mapping[str, int]]  # by node for the host name, else by domain
     weights: list[float]
+    values: list[list[str | None] | None]  # each node's label; None when all nodes have a host name
     ignored: frozenset[str]
 
 
@@ -92,16 +98,7 @@ class PodTopologySpread(Plugin):
         constraints = _own(pod, "DoNotSchedule")
         if not constraints:
             return None
-        counts: list[dict[str, int]] = [{} for _ in constraints]
-        matching = [_counts(cache, pod, one) for one in constraints]
-        for node in cache.nodes.values():
-            have = node.labels
-            if any(one.key not in have for one in constraints):
-                continue
-            for constraint, domains, found in zip(constraints, counts, matching, strict=True):
-                if self._is_included(constraint, pod, node):
-                    domain = have[constraint.key]
-                    domains[domain] = domains.get(domain, 0) + found.get(node.name, 0)
+        counts = self._count(constraints, pod, cache)
         lowest = [
             _lowest(constraint, domains)
             for constraint, domains in zip(constraints, counts, strict=True)
@@ -110,6 +107,27 @@ class PodTopologySpread(Plugin):
         return _Filtering(
             constraints, counts, lowest, [int(one.selector.matches(mine)) for one in constraints]
         )
+
+    def _count(
+        self, constraints: list[Constraint], pod: PodInfo, cache: Cache
+    ) -> list[dict[str, int]]:
+        """Domain -> matching pods, of each constraint, on the nodes that have all the labels."""
+        required = nodeaffinity.required_of(pod.spec)
+        if len(constraints) == 1 and constraints[0].includes_all(required):
+            (one,) = constraints
+            of_domain = _domain_counts(cache, pod, one)
+            return [{domain: of_domain.get(domain, 0) for domain in cache.domains(one.key)}]
+        counts: list[dict[str, int]] = [{} for _ in constraints]
+        matching = [_counts(cache, pod, one) for one in constraints]
+        for node in cache.nodes.values():
+            have = node.labels
+            if any(one.key not in have for one in constraints):
+                continue
+            for constraint, domains, found in zip(constraints, counts, matching, strict=True):
+                if self._is_included(constraint, required, pod, node):
+                    domain = have[constraint.key]
+                    domains[domain] = domains.get(domain, 0) + found.get(node.name, 0)
+        return counts
 
     def filter(self, state: _Filtering, pod: PodInfo, node: NodeInfo) -> No | None:
         for number, constraint in enumerate(state.constraints):
@@ -129,9 +147,10 @@ class PodTopologySpread(Plugin):
             one.key not in have for one in state.constraints
         ):
             return
+        required = nodeaffinity.required_of(pod.spec)
         for number, constraint in enumerate(state.constraints):
             if constraint.selector.matches(other.labels) and self._is_included(
-                constraint, pod, node
+                constraint, required, pod, node
             ):
                 domains, domain = state.counts[number], have[constraint.key]
                 domains[domain] = domains.get(domain, 0) + sign
@@ -167,53 +186,86 @@ class PodTopologySpread(Plugin):
                     ignored.add(node.name)
         counts: list[Mapping[str, int]] = []
         weights = []
+        values: list[list[str | None] | None] = []
         for constraint in constraints:
+            if constraint.key == HOSTNAME and cache.all_have(HOSTNAME):
+                values.append(None)
+            else:
+                values.append([node.labels.get(constraint.key) for node in nodes])
             if constraint.key == HOSTNAME:
                 counts.append(_counts(cache, pod, constraint))
                 size = len(nodes) - len(ignored)
             else:
-                domains = self._domains(constraint, constraints, pod, nodes, ignored, cache, own)
+                named = values[-1] or ()
+                if ignored:
+                    named = [
+                        value
+                        for value, node in zip(named, nodes, strict=True)
+                        if node.name not in ignored
+                    ]
+                domains = self._domains(constraint, constraints, pod, named, cache, own)
                 counts.append(domains)
                 size = len(domains)
             weights.append(math.log(size + 2))
-        return _Scoring(constraints, counts, weights, frozenset(ignored))
+        return _Scoring(constraints, counts, weights, values, frozenset(ignored))
 
     def _domains(
         self,
         constraint: Constraint,
         constraints: list[Constraint],
         pod: PodInfo,
-        nodes: Sequence[NodeInfo],
-        ignored: set[str],
+        named: Iterable[str | None],
         cache: Cache,
         own: bool,
     ) -> dict[str, int]:
-        """Domain -> matching pods on all its nodes, of the domains of the nodes to choose from.
+        """Domain -> matching pods on all its nodes, of the domains that nodes to choose from name.
         Nodes without the label are one domain more, which no node is scored by."""
         key = constraint.key
-        domains = {node.labels.get(key, ""): 0 for node in nodes if node.name not in ignored}
+        domains = dict.fromkeys(sorted(value or "" for value in {*named}), 0)
+        required = nodeaffinity.required_of(pod.spec)
+        if constraint.includes_all(required) and (not own or len(constraints) == 1):
+            of_domain = _domain_counts(cache, pod, constraint)
+            return {domain: of_domain.get(domain, 0) for domain in domains}
         for name, count in _counts(cache, pod, constraint).items():
             node = cache.nodes[name]
             domain = node.labels.get(key, "")
-            if domain not in domains or not self._is_included(constraint, pod, node):
+            if domain not in domains or not self._is_included(constraint, required, pod, node):
                 continue
             if own and any(one.key not in node.labels for one in constraints):
                 continue
             domains[domain] += count
         return domains
 
-    def score(self, state: _Scoring, pod: PodInfo, node: NodeInfo) -> int:
-        """How crowded the node's domains are: less is better."""
-        if node.name in state.ignored:
-            return 0
-        total = 0.0
+    def score_all(self, state: _Scoring, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        """How crowded each node's domains are: less is better."""
+        total: list[float] = []
         for number, constraint in enumerate(state.constraints):
-            domain = node.labels.get(constraint.key)
-            if domain is not None:
-                where = node.name if constraint.key == HOSTNAME else domain
-                count = state.counts[number].get(where, 0)
-                total += count * state.weights[number] + (constraint.skew_max - 1)
-        return math.floor(total + 0.5)
+            values = state.values[number]
+            if constraint.key == HOSTNAME:
+                counts = [*map(state.counts[number].get, [node.name for node in nodes])]
+            else:
+                counts = [*map(state.counts[number].get, cast(list[str], values))]
+            if values is not None and None in values:
+                counts = [
+                    -1 if value is None else count
+                    for value, count in zip(values, counts, strict=True)
+                ]
+            points = {one: self._points(state, number, one) for one in {*counts}}
+            more = list(map(points.__getitem__, counts))
+            total = list(map(operator.add, total, more)) if total else more
+        rounded = {one: math.floor(one + 0.5) for one in {*total}}
+        scores = list(map(rounded.__getitem__, total))
+        if state.ignored:
+            for number, node in enumerate(nodes):
+                if node.name in state.ignored:
+                    scores[number] = 0
+        return scores
+
+    def _points(self, state: _Scoring, number: int, count: int | None) -> float:
+        """What so many pods cost by one constraint; -1: the node has not its label."""
+        if count == -1:
+            return 0.0
+        return (count or 0) * state.weights[number] + (state.constraints[number].skew_max - 1)
 
     def normalize(self, state: _Scoring, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         ignored = state.ignored
@@ -222,7 +274,8 @@ class PodTopologySpread(Plugin):
             if ignored
             else scores
         )
-        low, high = min(rated, default=0), max(rated, default=0)
+        different = {*rated}
+        low, high = min(different, default=0), max(different, default=0)
         if not ignored:
             return _turned(scores, low, high)
         return [
@@ -238,10 +291,12 @@ class PodTopologySpread(Plugin):
             return []
         return [Constraint(key, skew, selector) for key, skew in DEFAULTS]
 
-    def _is_included(self, constraint: Constraint, pod: PodInfo, node: NodeInfo) -> bool:
+    def _is_included(
+        self, constraint: Constraint, required: nodeaffinity.Required | None, pod: PodInfo,
+        node: NodeInfo,
+    ) -> bool:  # fmt: skip
         """nodeAffinityPolicy and nodeTaintsPolicy."""
         if constraint.honor_affinity:
-            required = nodeaffinity.required_of(pod.spec)
             if required and not nodeaffinity.selects(required, node.name, node.labels):
                 return False
         return not constraint.honor_taints or self._taints.filter((), pod, node) is None
@@ -275,10 +330,18 @@ def _taints(node: Object | None) -> object:
     return ((node or {}).get("spec") or {}).get("taints")
 
 
+def _domain_counts(cache: Cache, pod: PodInfo, constraint: Constraint) -> Mapping[str, int]:
+    """The same by domain, nodes without the label together as ""."""
+    if constraint.selector.empty:
+        return {}
+    return cache.domain_counts(pod.namespace, constraint.selector, constraint.key)
+
+
 def _turned(scores: list[int], low: int, high: int) -> list[int]:
     if high == 0:
         return [SCORE_MAX] * len(scores)
-    return [SCORE_MAX * (high + low - score) // high for score in scores]
+    turned = {score: SCORE_MAX * (high + low - score) // high for score in {*scores}}
+    return list(map(turned.__getitem__, scores))
 
 
 def _own(pod: PodInfo, when: str) -> list[Constraint]:

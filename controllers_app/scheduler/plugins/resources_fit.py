@@ -5,9 +5,10 @@ Models kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go and least
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
     NODE_EVENTS,
     POD_DELETED,
@@ -31,7 +32,27 @@ class NodeResourcesFit(Plugin):
     source = "pkg/scheduler/framework/plugins/noderesources/fit.go"
     remedy = "resources:\n  requests: …"
 
+    def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
+        """Verdicts by the usage of nodes; None when it does not tell all that the pod asks for."""
+        return ({},) if pod.requests.keys() <= {CPU, MEMORY} else (None,)
+
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
+        known: dict[int, No | None] | None = state[0]
+        if known is None:
+            return self._judge(pod, node)
+        usage = node.usage
+        if usage in known:
+            return known[usage]
+        verdict = known[usage] = self._judge(pod, node)
+        return verdict
+
+    def all_pass(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> bool:
+        if state[0] is None:
+            return False
+        one_of = {node.usage: node for node in nodes}
+        return all(self.filter(state, pod, node) is None for node in one_of.values())
+
+    def _judge(self, pod: PodInfo, node: NodeInfo) -> No | None:
         have, used = node.allocatable, node.requested
         full = len(node.pods) + 1 > have.get(PODS, 0)
         if not full and not pod.requests:
@@ -86,18 +107,15 @@ class NodeResourcesFit(Plugin):
         return total // counted if counted else 0
 
     def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        """Nodes that are alike and equally full have the same score: it is worked out once."""
-        cpu, memory = pod.nonzero[CPU], pod.nonzero[MEMORY]
-        known: dict[tuple[int, int, int, int], int] = {}
-        out = []
-        for node in nodes:
-            have, used = node.allocatable, node.nonzero
-            key = (have.get(CPU, 0), have.get(MEMORY, 0), used[CPU] + cpu, used[MEMORY] + memory)
-            score = known.get(key)
-            if score is None:
-                score = known[key] = self.score(state, pod, node)
-            out.append(score)
-        return out
+        return score_by_usage(lambda node: self.score(state, pod, node), nodes)
+
+
+def score_by_usage(score: Callable[[NodeInfo], int], nodes: Sequence[NodeInfo]) -> list[int]:
+    """Nodes that are alike and equally full have the same score: it is worked out once."""
+    usages = [node.usage for node in nodes]
+    one_of = dict(zip(usages, nodes, strict=True))
+    known = {usage: score(node) for usage, node in one_of.items()}
+    return list(map(known.__getitem__, usages))
 
 
 _ORDER = {CPU: 0, MEMORY: 1, "ephemeral-storage": 2}

@@ -44,6 +44,8 @@ class TaintToleration(Plugin):
         return None
 
     def prepare_score(self, pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache) -> Any:
+        if not cache.soft_tainted_nodes:
+            return False
         return [
             toleration
             for toleration in pod.spec.get("tolerations") or ()
@@ -55,6 +57,8 @@ class TaintToleration(Plugin):
         return sum(not nodeaffinity.is_tolerated(taint, state) for taint in node.soft_taints)
 
     def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
+        if state is False:  # no node has such a taint
+            return [0] * len(nodes)
         return [self.score(state, pod, node) if node.soft_taints else 0 for node in nodes]
 
     def normalize(self, state: Any, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
