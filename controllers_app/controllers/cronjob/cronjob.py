@@ -122,7 +122,7 @@ class CronJobController(Controller):
                 state.drop(uid)
                 text = f"Saw completed job: {meta.name_of(one)}, condition: {end}"
                 self.recorder.event(about, "Normal", "SawCompletedJob", text)
-            elif end == "Complete":
+            if end == "Complete":
                 done = (one.get("status") or {}).get("completionTime")
                 if done and done > about["status"].get("lastSuccessfulTime", ""):
                     about["status"]["lastSuccessfulTime"] = done

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.controller import Controller, Result
+from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
 
+GONE_MAX = 500
 TYPE = "kubernetes.io/service-account-token"
 NAME, UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
 
@@ -29,6 +30,10 @@ class AccountTokensController(Controller):
         Watches("serviceaccounts", on=DELETED, keys=lambda self, account: self._tokens_of(account)),
     )
     retries_max = 10
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self._gone: dict[str, None] = {}  # uids of accounts whose end was seen
 
     async def reconcile(self, key: str) -> Result | None:
         secret = self.caches["secrets"].get(key)
@@ -44,15 +49,21 @@ class AccountTokensController(Controller):
         annotations = meta.annotations_of(secret)
         if wanted == data and annotations.get(UID) == meta.uid_of(account):
             return Result("has its token")
+        latest = await self.live("secrets", namespace, name)
+        if latest is None or meta.revision_of(latest) != meta.revision_of(secret):
+            return Result("has changed meanwhile: waits until the cache shows it")
         named = {**annotations, NAME: meta.name_of(account), UID: meta.uid_of(account)}
-        changed = meta.with_path({**secret, "data": wanted}, ("metadata", "annotations"), named)
-        await self.client.update("secrets", namespace, name, changed)
+        changed = meta.with_path({**latest, "data": wanted}, ("metadata", "annotations"), named)
+        with errors.ignoring("Conflict", "NotFound"):
+            await self.client.update("secrets", namespace, name, changed)
         return Result("puts a token in")
 
     async def _account(self, secret: Object, namespace: str) -> Object | None:
-        """As the API server has it; None when it is gone or another one."""
+        """As the cache or the API server has it; None when it is gone or another one."""
         annotations = meta.annotations_of(secret)
         name, uid = annotations.get(NAME, ""), annotations.get(UID, "")
+        if uid in self._gone:
+            return None
         found = self.caches["serviceaccounts"].get(f"{namespace}/{name}")
         found = found or await self.live("serviceaccounts", namespace, name)
         return found if found is not None and uid in ("", meta.uid_of(found)) else None
@@ -77,6 +88,9 @@ class AccountTokensController(Controller):
             await self.client.delete("secrets", namespace, name, options=options)
 
     def _tokens_of(self, account: Object) -> Iterator[str]:
+        self._gone[meta.uid_of(account)] = None
+        while len(self._gone) > GONE_MAX:
+            del self._gone[next(iter(self._gone))]
         name = meta.name_of(account)
         for secret in self.caches["secrets"].list(meta.namespace_of(account)):
             if secret.get("type") == TYPE and meta.annotations_of(secret).get(NAME) == name:

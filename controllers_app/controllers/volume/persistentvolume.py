@@ -280,6 +280,11 @@ class VolumeBinderController(Controller):
         if not reference.get("uid"):
             await self._write_phase(VOLUMES, volume, {**volume["status"], "phase": "Available"})
             return Result(f"waits for claim {key}")
+        if claim is not None or phase not in ("Released", "Failed"):
+            # the cache may be behind whoever has bound it
+            live = await self.live(CLAIMS, reference["namespace"], reference["name"])
+            if live is not None and meta.uid_of(live) == reference["uid"]:
+                return Result(f"belongs to claim {key}, which the cache will show")
         await self._write_phase(VOLUMES, volume, {**volume["status"], "phase": "Released"})
         if volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete":
             return Result("its claim is gone: keeps it")
