@@ -43,7 +43,7 @@ def test_a_gate_lists_its_steps(look: Look, size: tuple[int, int]) -> None:
 
     expect(steps.locator("b")).to_have_text([
         "podStrategy", "ObjectTyper", "NamespaceScoped", "GenerateName", "PrepareForCreate",
-        "Validate", "Canonicalize",
+        "Validate",
     ])  # fmt: skip
     sight.says(steps.nth(4), "phase: Pending, qosClass: BestEffort")
     calls = panel(sight, "etcd", "Steps").locator(".nest li")
