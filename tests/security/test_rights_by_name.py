@@ -61,6 +61,7 @@ def session() -> Session:
         if info.storage and info == session.cluster.resources.by_storage(info.storage):
             for name in (MINE, OTHER):
                 session.cluster.context.storage.create(info, planted(info, name))
+    session.settle()  # what the objects set off is over: a slice has a request to itself
     return session
 
 
