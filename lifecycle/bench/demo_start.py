@@ -59,6 +59,10 @@ def run() -> dict[str, Any]:
     }
 
 
+# more than what a class may have in its cluster
+LIMITS = {"pods": 20_000, "namespace-pods": 20_000, "namespace-objects": 50_000}
+
+
 class Demo:
     """One running demo."""
 
@@ -69,6 +73,7 @@ class Demo:
             sys.executable, "manage.py", "demo", "--port", "0", "--tls-port", "0",
             "--data-dir", str(folder), "--speed", "max", "--no-browser",
             "--nodes", str(nodes),
+            *(f"--limit={name}={most}" for name, most in LIMITS.items()),
         ]  # fmt: skip
         root = Path(__file__).resolve().parents[2]
         self._process = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL)

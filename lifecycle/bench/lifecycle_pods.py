@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lifecycle.bench import machine
+from lifecycle.bench import demo_start, machine
 
 PODS_ON_A_NODE = 100
 ROWS = 5000
@@ -44,7 +44,9 @@ def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
         schema.migrate_if_needed()
         backend = DatabaseBackend("bench")
     nodes = nodes_for(pods)
+    limits = {name.replace("-", "_"): most for name, most in demo_start.LIMITS.items()}
     inputs = scripted.default_inputs(name="bench", nodes=nodes)
+    inputs.options["limits"] = limits
     from lifecycle.cluster.composition import Cluster
 
     cluster = Cluster(inputs, backend)
