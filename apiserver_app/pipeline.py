@@ -15,7 +15,6 @@ from apiserver_app import gates
 from apiserver_app.auditing import auditor
 from apiserver_app.gates import gate
 from apiserver_app.gates.gate import Step
-from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import READS, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
@@ -73,8 +72,7 @@ class Pipeline:
             answered, code = True, error.code
             if not error.gate:  # it was raised between or behind the gates
                 error.gate = request.gate
-                stored = request.operation.call if request.gate == "etcd" else ""
-                await gate.record(request, error.gate, decision.refused(error, stored))
+                await gate.record(request, error.gate, gate.refusal(request, error))
             if request.audit is not None:
                 await self._log(request, None, error)
             await self.probe.hop("response", error.code, error.reason, error.message, 0)

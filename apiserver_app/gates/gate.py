@@ -71,8 +71,7 @@ async def run(request: Request, steps: Iterable[Step]) -> None:
                 if decision is None:
                     continue
         except ApiError as error:
-            call = request.operation.call if request.gate == "etcd" else ""
-            decision = refused(error, call)
+            decision = refusal(request, error)
         decided = kernel.now
         held = record(span, request.gate, decision.verdict, decision.detail)
         if held is not None:
@@ -82,6 +81,11 @@ async def run(request: Request, steps: Iterable[Step]) -> None:
         if decision.refusal is not None:
             decision.refusal.gate = request.gate
             raise decision.refusal
+
+
+def refusal(request: Request, error: ApiError) -> Decision:
+    """A refusal that was raised where the request stands."""
+    return refused(error, request.operation.call if request.gate == "etcd" else "")
 
 
 async def record(request: Request, name: str, decision: Decision) -> None:
