@@ -41,6 +41,45 @@ test('a command from outside is told hop by hop until the page is live again', (
   }
 });
 
+for (const ms of [16, 1000])
+  test(`each gate of a command is drawn, though a frame takes ${ms} ms`, () => {
+    const { history, player, more } = live();
+    const { seq } = more[0];
+    const gates = more.filter((one) => one.kind === 'gate' && one.span === seq);
+    const drawn = new Set();
+    // the records come one by one, as slowly as the frames
+    for (const record of more.slice(0, more.findIndex((one) => one.kind === 'response') + 1)) {
+      history.append([record]);
+      player.arrived();
+      player.tick(ms);
+      drawn.add(player.cursor);
+      assert.notEqual(history.index.record(player.cursor)?.kind, 'write');
+    }
+    for (let i = 0; i < 4000 && player.behind; i += 1) {
+      player.tick(ms);
+      drawn.add(player.cursor);
+    }
+    assert.equal(gates.length, 11);
+    for (const gate of gates) assert.ok(drawn.has(gate.seq), JSON.stringify(gate));
+  });
+
+test('what comes at once is drawn gate by gate on a slow machine', () => {
+  const { history, player, more } = live();
+  history.append(more);
+  player.arrived();
+  const drawn = new Set();
+  for (let i = 0; i < 4000 && player.behind; i += 1) {
+    player.tick(1000);
+    drawn.add(player.cursor);
+  }
+  // the command's own, and the first by which the Deployment's controller answers it
+  const { requests } = history.index;
+  const told = requests.filter((one) => one.cls === 'change' && one.roots.includes(more[0].seq));
+  for (const { records } of told.slice(0, 2))
+    for (const one of records)
+      if (one.kind === 'gate') assert.ok(drawn.has(one.seq), JSON.stringify(one));
+});
+
 test('above ten times real time nothing is told', () => {
   const { history, player, more } = live();
   player.setSpeed(100);

@@ -5,11 +5,14 @@
  * is waiting. Pure; wall time comes in as numbers.
  */
 
+import { isStop } from './follow.js';
+
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 /** @typedef {import('./index.js').Index} Index */
 /** @typedef {import('./index.js').Span} Span */
 
 // milliseconds at ×1: [command's own, first of its sort, repetition]
+/** @type {Readonly<Record<string, number[]>>} */
 const DWELL = Object.freeze({
   request: [350, 200, 30],
   gate: [440, 190, 22],
@@ -26,6 +29,8 @@ const DWELL = Object.freeze({
   response: [900, 900, 400],
 });
 
+// what is shown at least so long is never left out
+const DRAWN_MS_MIN = 100;
 // stops waiting above which everything goes faster, and above which telling makes no sense
 const BACKLOG_EASY = 260;
 export const BACKLOG_MAX = 4000;
@@ -47,7 +52,7 @@ export class Pace {
     const span = index.spanOf(record);
     if (span && span.cls === 'minor') return 0;
     const level = this._level(record, span);
-    const ms = /** @type {Record<string, number[]>} */ (DWELL)[sortOf(record)]?.[level] ?? 0;
+    const ms = DWELL[sortOf(record)]?.[level] ?? 0;
     const hurry = 1 + Math.max(0, backlog - BACKLOG_EASY) / BACKLOG_EASY;
     return ms / hurry / Math.max(1, speed);
   }
@@ -58,6 +63,17 @@ export class Pace {
    */
   isRepeated(index, record) {
     return this._level(record, index.spanOf(record)) === 2;
+  }
+
+  /**
+   * Whether a hop is drawn before the next one comes, however slow the machine is.
+   * @param {Index} index @param {TraceRecord} record
+   */
+  isDrawn(index, record) {
+    const span = index.spanOf(record);
+    if (!isStop(record) || (span && span.cls === 'minor')) return false;
+    const level = this._level(record, span);
+    return level < 2 && DWELL[sortOf(record)]?.[level] >= DRAWN_MS_MIN;
   }
 
   /** 0 the command's own, 1 first of its sort, 2 seen before. */

@@ -109,6 +109,7 @@ export class Player {
       return;
     }
     const next = this._nextShown();
+    if (!next && this._isStoring()) return;
     if (!next || this._backlog() > BACKLOG_MAX) this.cursor = this.head;
     else if (index.record(this.cursor) === undefined) this.cursor = this.head;
   }
@@ -136,18 +137,22 @@ export class Player {
     for (let guard = 0; guard < 5000; guard += 1) {
       const next = this._nextShown();
       if (!next) {
-        this._arriveAtEnd();
+        if (!this._isStoring()) this._arriveAtEnd();
         break;
       }
-      const record = this.history.index.record(this.cursor);
+      const { index } = this.history;
+      const record = index.record(this.cursor);
       const shown = record && isStop(record);
-      const dwell = shown
-        ? this.pace.dwell(this.history.index, record, this._backlog(), this.speed)
-        : 0;
-      if (shown) this.quick = this.pace.isRepeated(this.history.index, record);
+      const dwell = shown ? this.pace.dwell(index, record, this._backlog(), this.speed) : 0;
+      if (shown) this.quick = this.pace.isRepeated(index, record);
       if (this._rest < dwell) break;
       this._rest -= dwell;
       this.cursor = next;
+      const reached = /** @type {import('./records.js').TraceRecord} */ (index.record(next));
+      if (this.pace.isDrawn(index, reached)) {
+        this._rest = 0;
+        break;
+      }
     }
     return this.cursor !== from;
   }
@@ -230,6 +235,17 @@ export class Player {
     this.past = false;
     this._rest = 0;
     if (!this.live) this.playing = false;
+  }
+
+  /**
+   * Whether the request at the cursor has stored something and the gate that did so has yet to
+   * tell: the object is shown with its gate, never before.
+   */
+  _isStoring() {
+    const { index } = this.history;
+    const record = index.record(this.cursor);
+    const span = record && index.spanOf(record);
+    return !this.stopped && !!span && !span.close && span.records.at(-1)?.kind === 'write';
   }
 
   _nextShown() {
