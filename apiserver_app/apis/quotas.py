@@ -14,14 +14,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from apiserver_app.apis.podresources import Amounts, add, amounts, pod_total
-from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds.defaultclass import storage_class_of
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from apiserver_app.machinery.syntax.quantity import DECIMAL_SI, ZERO, Quantity
 
 ONE = Quantity(1, 0, DECIMAL_SI, "1")
 _CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 # a quota on one of these requires every container to set the amount
 _MUST_SAY = (
     "cpu",
@@ -151,8 +150,7 @@ class ClaimEvaluator(Evaluator):
 
     def usage(self, obj: Object) -> Amounts:
         spec = obj.get("spec") or {}
-        annotated = meta.annotations_of(obj).get(_CLASS_ANNOTATION)
-        storage_class = annotated or spec.get("storageClassName")
+        storage_class = storage_class_of(obj)
         out: Amounts = {self.count_name: ONE, "persistentvolumeclaims": ONE}
         requested = amounts((spec.get("resources") or {}).get("requests")).get("storage")
         if requested is not None:

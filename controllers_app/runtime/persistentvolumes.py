@@ -11,21 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds.defaultclass import storage_class_of
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels, quantity
 from controllers_app.runtime import events
 
 CLAIMS = "persistentvolumeclaims"
 VOLUMES = "persistentvolumes"
-CLASSES = "storageclasses.storage.k8s.io"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-DEFAULT_ANNOTATIONS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 _NONE: tuple[str, ...] = ()
@@ -63,25 +58,6 @@ def waits_for_consumer(storage_class: Object | None) -> bool:
     if storage_class is None:
         return False
     return bool(storage_class.get("volumeBindingMode") == "WaitForFirstConsumer")
-
-
-def class_of(obj: Object) -> str:
-    """The storage class of a claim or volume; empty when it has none."""
-    annotated = meta.annotations_of(obj).get(CLASS_ANNOTATION)
-    return annotated or obj["spec"].get("storageClassName") or ""
-
-
-def default_class(classes: Iterable[Object]) -> str:
-    """The newest default class, which claims without a class get; empty if there is none."""
-    defaults = [
-        (str(storage_class["metadata"].get("creationTimestamp") or ""), meta.name_of(storage_class))
-        for storage_class in classes
-        if any(
-            meta.annotations_of(storage_class).get(name) == "true" for name in DEFAULT_ANNOTATIONS
-        )
-    ]
-    newest = max((created for created, _ in defaults), default="")
-    return min((name for created, name in defaults if created == newest), default="")
 
 
 def requested_storage(claim: Object) -> str:
@@ -143,7 +119,7 @@ def best_match(
             continue
         if selector is not None and not selector.matches(meta.labels_of(volume)):
             continue
-        if class_of(volume) != class_of(claim):
+        if storage_class_of(volume) != storage_class_of(claim):
             continue
         if not set(spec["accessModes"]) <= set(offered["accessModes"]):
             continue
@@ -159,7 +135,7 @@ def mismatch(volume: Object, claim: Object) -> str:
         return f'the volume is marked for deletion "{meta.name_of(volume)}"'
     if quantity.parse(offered["capacity"]["storage"]) < quantity.parse(requested_storage(claim)):
         return "requested PV is too small"
-    if class_of(volume) != class_of(claim):
+    if storage_class_of(volume) != storage_class_of(claim):
         return "storageClassName does not match"
     if _mode(offered) != _mode(spec):
         return "incompatible volumeMode"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.kinds import defaultclass
 from apiserver_app.machinery.meta import Object
 from controllers_app.runtime import nodeaffinity, persistentvolumes
 from controllers_app.runtime.informer import Informer, InformerFactory
@@ -64,7 +65,7 @@ class Volumes:
         self._pods = informers.informer("pods")
         self.claims = informers.informer(persistentvolumes.CLAIMS)
         self.volumes = informers.informer(persistentvolumes.VOLUMES)
-        self.classes = informers.informer(persistentvolumes.CLASSES)
+        self.classes = informers.informer(defaultclass.STORAGE_CLASSES)
         self._promised: dict[str, Object] = {}  # claims by "namespace/name", volumes by name
 
     # -- reading --------------------------------------------------------------------------------
@@ -79,11 +80,11 @@ class Volumes:
         """The volumes of a storage class, in the order of their names."""
         for key in sorted(meta.name_of(one) for one in self.volumes.list()):
             found = self.volume(key)
-            if found is not None and persistentvolumes.class_of(found) == name:
+            if found is not None and defaultclass.storage_class_of(found) == name:
                 yield found
 
     def storage_class(self, claim: Object) -> Object | None:
-        return self.classes.get(persistentvolumes.class_of(claim))
+        return self.classes.get(defaultclass.storage_class_of(claim))
 
     def _newest(self, informer: Informer, key: str) -> Object | None:
         seen = informer.get(key)

@@ -27,6 +27,7 @@ from apiserver_app.admission.plugins.access.owner_references import (
 )
 from apiserver_app.admission.plugins.access.service_account import ServiceAccount
 from apiserver_app.admission.plugins.always import AlwaysAdmit, AlwaysDeny
+from apiserver_app.admission.plugins.default_class import DefaultIngressClass, DefaultStorageClass
 from apiserver_app.admission.plugins.dynamic.mutating_policy import MutatingAdmissionPolicy
 from apiserver_app.admission.plugins.dynamic.validating_policy import ValidatingAdmissionPolicy
 from apiserver_app.admission.plugins.dynamic.webhooks import (
@@ -42,7 +43,6 @@ from apiserver_app.admission.plugins.namespaces.namespaces import (
     NamespaceAutoProvision,
     NamespaceExists,
 )
-from apiserver_app.admission.plugins.network.default_ingress_class import DefaultIngressClass
 from apiserver_app.admission.plugins.network.deny_service_external_ips import DenyServiceExternalIPs
 from apiserver_app.admission.plugins.pod_preset import PodPreset
 from apiserver_app.admission.plugins.podsecurity.always_pull_images import AlwaysPullImages
@@ -75,7 +75,6 @@ from apiserver_app.admission.plugins.scheduling.taint_nodes_by_condition import 
 )
 from apiserver_app.admission.plugins.storage.persistent_volume_label import PersistentVolumeLabel
 from apiserver_app.admission.plugins.storage.storage import (
-    DefaultStorageClass,
     PersistentVolumeClaimResize,
     StorageObjectInUseProtection,
 )

@@ -12,6 +12,8 @@ rancher/local-path-provisioner, whose volumes can be reached from one node only.
 from __future__ import annotations
 
 from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kinds import defaultclass
+from apiserver_app.machinery.kinds.defaultclass import STORAGE_CLASSES
 from apiserver_app.machinery.meta import Object
 from controllers_app.runtime import events, persistentvolumes
 from controllers_app.runtime.controller import Context, Controller, Result
@@ -19,7 +21,6 @@ from controllers_app.runtime.persistentvolumes import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
     CLAIMS,
-    CLASSES,
     NO_PROVISIONER,
     SELECTED_NODE,
     VOLUMES,
@@ -57,7 +58,9 @@ class VolumeBinderController(Controller):
             keys=lambda self, volume: self._unbound(),
         ),
         Watches(VOLUMES, on=DELETED, keys=lambda self, volume: _claim_of(volume)),
-        Watches(CLASSES, on=ADDED | UPDATED, keys=lambda self, storage_class: self._unbound()),
+        Watches(
+            STORAGE_CLASSES, on=ADDED | UPDATED, keys=lambda self, storage_class: self._unbound()
+        ),
         # claims that wait for a pod say so, if it is not scheduled soon
         Watches(
             "pods",
@@ -74,7 +77,7 @@ class VolumeBinderController(Controller):
         super().__init__(ctx)
         self._is_retroactive = ctx.version.has("RetroactiveDefaultStorageClass")
         self._claims, self._volumes = self.caches[CLAIMS], self.caches[VOLUMES]
-        self._classes, self._pods = self.caches[CLASSES], self.caches["pods"]
+        self._classes, self._pods = self.caches[STORAGE_CLASSES], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
         if "/" not in key:
@@ -113,7 +116,7 @@ class VolumeBinderController(Controller):
         if name:
             return await self._sync_asked(claim, name)
         waits = persistentvolumes.waits_for_consumer(
-            self._classes.get(persistentvolumes.class_of(claim))
+            self._classes.get(defaultclass.storage_class_of(claim))
         )
         volume = persistentvolumes.best_match(claim, self._volumes.list(), reserved_only=waits)
         if volume is not None:
@@ -153,9 +156,11 @@ class VolumeBinderController(Controller):
         """The default class that there is now, for a claim that named none before."""
         if claim["spec"].get("storageClassName") is not None or not self._is_retroactive:
             return ""
-        if persistentvolumes.CLASS_ANNOTATION in meta.annotations_of(claim):
+        if defaultclass.STORAGE_CLASS_ANNOTATION in meta.annotations_of(claim):
             return ""
-        return persistentvolumes.default_class(self._classes.list())
+        return defaultclass.newest_default(
+            self._classes.list(), defaultclass.DEFAULT_STORAGE_CLASS_ANNOTATIONS
+        )
 
     def _wait_for_consumer(self, claim: Object) -> Result:
         users = self._pods.by("claim", meta.key_of(claim)).values()
@@ -172,7 +177,7 @@ class VolumeBinderController(Controller):
         await self._write_phase(CLAIMS, claim, {**(claim.get("status") or {}), "phase": "Pending"})
 
     async def _provision(self, claim: Object) -> Result:
-        name = persistentvolumes.class_of(claim)
+        name = defaultclass.storage_class_of(claim)
         storage_class = self._classes.get(name) if name else None
         if not name:
             self.recorder.event(

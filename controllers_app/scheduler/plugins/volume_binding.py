@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds import defaultclass
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import quantity
 from controllers_app.runtime import persistentvolumes
@@ -120,7 +121,7 @@ class VolumeBinding(VolumePlugin):
                 continue
             free = (
                 volume
-                for volume in self.volumes.of_class(persistentvolumes.class_of(claim))
+                for volume in self.volumes.of_class(defaultclass.storage_class_of(claim))
                 if meta.name_of(volume) not in taken
             )
             volume = persistentvolumes.best_match(

@@ -36,7 +36,13 @@ class SignerPlugin(Plugin):
 
     validates = True
 
-    async def may(self, attributes: Attributes, verb: str, signer: str) -> bool:
+    async def check(self, attributes: Attributes, verb: str, signer: str, deed: str) -> Verdict:
+        """Returns that the user may perform the verb on the signer, or refuses the deed."""
+        if not await self._may(attributes, verb, signer):
+            raise forbidden(attributes, f'user not permitted to {deed} signerName "{signer}"')
+        return Verdict("allow", f"may {verb} for {signer}")
+
+    async def _may(self, attributes: Attributes, verb: str, signer: str) -> bool:
         domain = signer.partition("/")[0]
         for name in (signer, f"{domain}/*"):
             asked = auth.Attributes(
@@ -56,11 +62,7 @@ class CertificateApproval(SignerPlugin):
 
     async def validate(self, attributes: Attributes) -> Verdict:
         signer = _signer(attributes.old)
-        if not await self.may(attributes, "approve", signer):
-            raise forbidden(
-                attributes, f'user not permitted to approve requests with signerName "{signer}"'
-            )
-        return Verdict("allow", f"may approve for {signer}")
+        return await self.check(attributes, "approve", signer, "approve requests with")
 
 
 class CertificateSigning(SignerPlugin):
@@ -76,11 +78,7 @@ class CertificateSigning(SignerPlugin):
         if all(old.get(field) == new.get(field) for field in ("certificate", "conditions")):
             return Verdict("allow", "neither certificate nor conditions change")
         signer = _signer(attributes.old)
-        if not await self.may(attributes, "sign", signer):
-            raise forbidden(
-                attributes, f'user not permitted to sign requests with signerName "{signer}"'
-            )
-        return Verdict("allow", f"may sign for {signer}")
+        return await self.check(attributes, "sign", signer, "sign requests with")
 
 
 class ClusterTrustBundleAttest(SignerPlugin):
@@ -93,9 +91,7 @@ class ClusterTrustBundleAttest(SignerPlugin):
         signer = _signer(attributes.obj)
         if not signer:
             return Verdict("allow", "the bundle names no signer")
-        if not await self.may(attributes, "attest", signer):
-            raise forbidden(attributes, f'user not permitted to attest for signerName "{signer}"')
-        return Verdict("allow", f"may attest for {signer}")
+        return await self.check(attributes, "attest", signer, "attest for")
 
 
 class CertificateSubjectRestriction(Plugin):

@@ -1,19 +1,16 @@
-"""Storage classes, protection finalizers and expansion of claims and volumes.
+"""Protection finalizers and expansion of claims and volumes.
 
-DefaultStorageClass, StorageObjectInUseProtection and PersistentVolumeClaimResize.
+StorageObjectInUseProtection and PersistentVolumeClaimResize.
 
-Models kubernetes plugin/pkg/admission/storage/{storageclass/setdefault,
-storageobjectinuseprotection,persistentvolume/resize}/admission.go.
+Models kubernetes plugin/pkg/admission/storage/{storageobjectinuseprotection,
+persistentvolume/resize}/admission.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from apiserver_app.admission.plugin import (
     CONSISTENCY,
     CREATE,
-    DEFAULTING,
     RESOURCES,
     SKIP,
     UPDATE,
@@ -22,61 +19,14 @@ from apiserver_app.admission.plugin import (
     Verdict,
     forbidden,
 )
-from apiserver_app.machinery import meta
+from apiserver_app.machinery.kinds.defaultclass import STORAGE_CLASSES, storage_class_of
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax.quantity import parse
 
-CLASSES = "storageclasses.storage.k8s.io"
-CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT_ANNOTATIONS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
 _FINALIZERS = {
     "persistentvolumes": "kubernetes.io/pv-protection",
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
 }
-
-
-class DefaultStorageClass(Plugin):
-    name = "DefaultStorageClass"
-    concern = DEFAULTING
-    handles = (CREATE,)
-    resources = ("persistentvolumeclaims",)
-    mutates = True
-    reads = (CLASSES,)
-    source = "plugin/pkg/admission/storage/storageclass/setdefault/admission.go"
-
-    def admit(self, attributes: Attributes) -> Verdict:
-        claim = attributes.obj
-        if claim is None:
-            return SKIP
-        spec = claim.get("spec") or {}
-        if spec.get("storageClassName") is not None:
-            return Verdict("allow", "the claim names its class")
-        if CLASS_ANNOTATION in meta.annotations_of(claim):
-            return Verdict("allow", "the claim names its class")
-        chosen = newest_default(attributes.reader.list(CLASSES), _DEFAULT_ANNOTATIONS)
-        if chosen is None:
-            return Verdict("allow", "no default class here")
-        name = meta.name_of(chosen)
-        op = {"op": "add", "path": "/spec/storageClassName", "value": name}
-        return Verdict("change", f"{name} is the default class", [op])
-
-
-def newest_default(classes: Sequence[Object], annotations: Sequence[str]) -> Object | None:
-    """Returns the newest default class, the first by name among equals."""
-    defaults = [
-        storage_class
-        for storage_class in classes
-        if any(meta.annotations_of(storage_class).get(key) == "true" for key in annotations)
-    ]
-    defaults.sort(key=meta.name_of)
-    defaults.sort(
-        key=lambda storage_class: storage_class["metadata"].get("creationTimestamp", ""),
-        reverse=True,
-    )
-    return defaults[0] if defaults else None
 
 
 class StorageObjectInUseProtection(Plugin):
@@ -109,7 +59,7 @@ class PersistentVolumeClaimResize(Plugin):
     handles = (UPDATE,)
     resources = ("persistentvolumeclaims",)
     validates = True
-    reads = (CLASSES,)
+    reads = (STORAGE_CLASSES,)
     source = "plugin/pkg/admission/storage/persistentvolume/resize/admission.go"
 
     def validate(self, attributes: Attributes) -> Verdict:
@@ -120,21 +70,15 @@ class PersistentVolumeClaimResize(Plugin):
             return Verdict("allow", "the claim does not grow")
         if (old.get("status") or {}).get("phase") != "Bound":
             raise forbidden(attributes, "Only bound persistent volume claims can be expanded")
-        name = class_of(claim)
-        storage_class = attributes.reader.get(CLASSES, "", name) if name else None
-        if name != class_of(old) or not (storage_class or {}).get("allowVolumeExpansion"):
+        name = storage_class_of(claim)
+        storage_class = attributes.reader.get(STORAGE_CLASSES, "", name) if name else None
+        if name != storage_class_of(old) or not (storage_class or {}).get("allowVolumeExpansion"):
             raise forbidden(
                 attributes,
                 "only dynamically provisioned pvc can be resized and the storageclass that "
                 "provisions the pvc must support resize",
             )
         return Verdict("allow", f"class {name} allows volumes to grow")
-
-
-def class_of(claim: Object) -> str:
-    """Returns the claim's storage class, or ""."""
-    annotated = meta.annotations_of(claim).get(CLASS_ANNOTATION)
-    return annotated or (claim.get("spec") or {}).get("storageClassName") or ""
 
 
 def _size(claim: Object) -> str:
