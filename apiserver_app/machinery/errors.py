@@ -350,6 +350,10 @@ def timeout(message: str, retry_after: int = 0) -> ApiError:
     return ApiError(504, "Timeout", f"Timeout: {message}", retry_after=retry_after)
 
 
+def unavailable(message: str, retry_after: int = 1) -> ApiError:
+    return ApiError(503, "ServiceUnavailable", message, retry_after=retry_after)
+
+
 def too_many_requests(message: str, retry_after: int = 1) -> ApiError:
     return ApiError(429, "TooManyRequests", message, retry_after=retry_after)
 

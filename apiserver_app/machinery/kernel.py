@@ -8,13 +8,15 @@ inputs at the same steps give the same run. A task never blocks on I/O.
 Terms: a *step* is one resumption of a task or one timer; a *background* timer is housekeeping that
 a fast-forwarded clock does not wait for; while *frozen*, no step is taken. The *allowance* is what
 a step may do before it lets others go on; it counts work, not time, so every run pauses at the
-same places.
+same places. A task's *label* says what it works on; it stands on the *board*, which outlives the
+process, while the task takes a step, and what is quarantined by its label is not run.
 Never imports Django, Channels, asyncio or threading, and never reads a clock.
 """
 
 from __future__ import annotations
 
 import heapq
+import struct
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
@@ -27,6 +29,11 @@ INSIDE = 1
 SECOND = 1_000_000
 
 ALLOWANCE = 64  # of a step, in items taken from a mailbox
+LABEL_BYTES = 200
+WHERE = b" in "  # behind it a label says where, which is of no matter for what is quarantined
+QUARANTINED = "it stopped the cluster twice while it ran and is not run again"
+
+_write_label = struct.Struct(f"{LABEL_BYTES}s").pack_into
 
 
 class Cancelled(BaseException):
@@ -42,6 +49,7 @@ class Task:
         "done",
         "epoch",
         "error",
+        "label",
         "lane",
         "name",
         "on_done",
@@ -50,9 +58,11 @@ class Task:
     )
 
     def __init__(
-        self, name: str, coro: Coroutine[Any, Any, Any], lane: int, background: bool, span: int
-    ) -> None:
+        self, name: str, coro: Coroutine[Any, Any, Any], lane: int, background: bool, span: int,
+        label: bytes,
+    ) -> None:  # fmt: skip
         self.name = name
+        self.label = label
         self.coro = coro
         self.lane = lane
         self.background = background
@@ -89,6 +99,8 @@ class Kernel:
         self.last: Task | None = None  # took the newest step
         self.allowance = 0
         self.tasks: dict[Task, None] = {}
+        self.board: Any = bytearray(LABEL_BYTES)
+        self.quarantined: frozenset[bytes] = frozenset()
         self.on_crash = on_crash
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
@@ -105,17 +117,36 @@ class Kernel:
         lane: int = INSIDE,
         background: bool | None = None,
         span: int | None = None,
+        label: bytes = b"",
     ) -> Task:
-        """Starts a task, which inherits span and background from the task that spawns it."""
+        """Starts a task, which inherits span and background from the task that spawns it. Without
+        a label it has its name."""
         parent = self.current
         if background is None:
             background = parent.background if parent is not None else False
         if span is None:
             span = parent.span if parent is not None else 0
-        task = Task(name, coro, lane, background, span)
+        task = Task(name, coro, lane, background, span, label or name.encode())
         self.tasks[task] = None
         self._ready[lane].append(task)
         return task
+
+    def branch(self, name: str, coro: Coroutine[Any, Any, Any]) -> Task:
+        """Starts a task, in no span, that does a part of what the current one works on."""
+        label = self.current.label if self.current is not None else b""
+        return self.spawn(name, coro, span=0, label=label)
+
+    def set_label(self, label: str) -> None:
+        """Says what the current task works on from now on."""
+        if self.current is not None:
+            self.current.label = found = label.encode("utf-8", "replace")[:LABEL_BYTES]
+            _write_label(self.board, 0, found)
+
+    def is_quarantined(self) -> bool:
+        """Whether what the current task works on must not be run."""
+        if not self.quarantined or self.current is None:
+            return False
+        return self.current.label.partition(WHERE)[0] in self.quarantined
 
     async def sleep(self, seconds: float, *, background: bool | None = None) -> None:
         """Waits in virtual time. `background` overrides the task's own setting."""
@@ -299,6 +330,7 @@ class Kernel:
         self.current = self.last = task
         self.steps += 1
         self.allowance = ALLOWANCE
+        _write_label(self.board, 0, task.label)
         try:
             if task.throw is None:
                 register = task.coro.send(None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.containerruntime import entrypoint, sandboxes
@@ -11,6 +13,14 @@ from controllers_app.cri import environment
 from controllers_app.cri.images import Image
 from controllers_app.shell import tools
 from controllers_app.shell.tools import Tool
+
+
+def label(pod: Object, name: str, argv: list[str]) -> bytes:
+    """What the kernel calls a task that runs these words in a container: the same for all pods of
+    a namespace. The words may hold secrets and are not told."""
+    words = zlib.crc32("\0".join(argv).encode("utf-8", "surrogateescape"))
+    namespace = meta.namespace_of(pod)
+    return f"container {namespace} {words:08x} in {meta.name_of(pod)}/{name}".encode()
 
 
 class Instance:
@@ -81,6 +91,11 @@ class Instance:
     def command(self) -> list[str]:
         """The words of its main process."""
         return entrypoint.argv(self.spec, self.image, self.variables())
+
+    def label(self, argv: list[str] | None = None) -> bytes:
+        """What the kernel calls a task that runs these words, or those of the main process."""
+        words = entrypoint.argv(self.spec, self.image, {}) if argv is None else argv
+        return label(self.pod, self.name, words)
 
     def workdir(self) -> str:
         return self.spec.get("workingDir") or self.image.workdir

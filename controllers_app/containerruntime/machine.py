@@ -232,7 +232,7 @@ class Machine:
             answers.append(await work)
             runner.poke()
 
-        task = runner.kernel.spawn(f"{self.lane} http", run(), span=0)
+        task = runner.kernel.branch(f"{self.lane} http", run())
         try:
             await runner.ready(lambda: bool(answers) or task.done)
         finally:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
-from apiserver_app.machinery.kernel import Cancelled, Kernel, Signal, Task
+from apiserver_app.machinery.kernel import QUARANTINED, Cancelled, Kernel, Signal, Task
 from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT
 from controllers_app.containerruntime.environment import Environment
 from controllers_app.containerruntime.logs import Log
@@ -79,6 +79,8 @@ class Owner(Protocol):
     def variables(self) -> dict[str, str]: ...
 
     def workdir(self) -> str: ...
+
+    def label(self, argv: list[str] | None = None) -> bytes: ...
 
     async def fetch_tokens(self) -> None: ...
 
@@ -148,7 +150,8 @@ class ContainerProcess:
         name = f"container/{self.container.id[-12:]} {self.argv[0]}"
         kernel = self.container.environment.kernel
         self.container.cgroup.enter()
-        self.task = kernel.spawn(name, self._run(), background=False, span=0)
+        label = self.container.label(None if self.pid == 1 else self.argv)
+        self.task = kernel.spawn(name, self._run(), background=False, span=0, label=label)
         self.task.on_done.append(lambda _task: self.runner.exit())
 
     async def _run(self) -> None:
@@ -178,6 +181,8 @@ class ContainerProcess:
 
     async def _command(self) -> int:
         container = self.container
+        if container.environment.kernel.is_quarantined():
+            raise CommandError(f"{self.argv[0]}: {QUARANTINED}", 126)
         await container.fetch_tokens()
         machine = container.machine(self, self.io.err)
         env = dict(container.variables())

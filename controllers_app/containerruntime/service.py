@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import SECOND, Lock
+from apiserver_app.machinery.kernel import QUARANTINED, SECOND, WHERE, Lock
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, Lines, LogOptions, NodeError, Process
 from apiserver_app.machinery.rand import Rand
-from controllers_app.containerruntime import entrypoint, logs
+from controllers_app.containerruntime import entrypoint, instances, logs
 from controllers_app.containerruntime.addresses import Addresses
 from controllers_app.containerruntime.containers import Container, Containers
 from controllers_app.containerruntime.environment import Host
@@ -146,7 +146,11 @@ class Service:
     def runs_commands(self, spec: Object, image: Image) -> bool:
         return entrypoint.is_run_here(spec, image, self.host.environment.tools)
 
-    def missing_program(self, spec: Object, image: Image) -> str:
+    def start_fault(self, uid: str, spec: Object, image: Image) -> str:
+        words = entrypoint.argv(spec, image, {})
+        label = instances.label(self.host.sandboxes[uid].pod, spec["name"], words)
+        if label.partition(WHERE)[0] in self._kernel.quarantined:
+            return QUARANTINED
         program = entrypoint.missing(spec, image, self.host.environment.tools)
         return entrypoint.why_missing(program) if program else ""
 

@@ -193,8 +193,8 @@ class RuntimeService(Protocol):
         """Whether the container's commands are run, rather than the image's own program."""
         ...
 
-    def missing_program(self, spec: Object, image: Image) -> str:
-        """The start error for a program that the image lacks; empty if there is none."""
+    def start_fault(self, uid: str, spec: Object, image: Image) -> str:
+        """Why the container cannot be started, as when the image lacks its program; or empty."""
         ...
 
     def start_container(self, uid: str, record: ContainerRecord) -> None:

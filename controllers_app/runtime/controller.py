@@ -11,6 +11,7 @@ all upstream controllers share in shape.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from apiserver_app.apis.certificates import Authority
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Cancelled, Kernel
+from apiserver_app.machinery.kernel import QUARANTINED, Cancelled, Kernel
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import Object
@@ -160,6 +161,10 @@ def _facts(controller: Controller, reads: list[str]) -> Object:
     return facts
 
 
+class Quarantined(Exception):
+    """The key must not be reconciled."""
+
+
 class Worker:
     """Takes keys from a queue and reconciles them. Several workers may share a queue."""
 
@@ -182,10 +187,16 @@ class Worker:
         span = await self._probe.hop("work", self._name, item.key, item.revs, span=0)
         task.span = span
         try:
+            if self._kernel.is_quarantined():
+                raise Quarantined
             result = await self._controller.reconcile(item.key)
         except Cancelled:
             self._probe.tell("done", "error", "stopped", 0)
             raise
+        except Quarantined:
+            self._queue.forget(item.key)
+            await self._tell_quarantined(item.key)
+            outcome = "error", QUARANTINED, 0.0
         except errors.ApiError as error:
             outcome = self._failed(item.key, "retry", error.message)
         except Exception as error:  # the kernel is the only other place that may catch it
@@ -195,6 +206,16 @@ class Worker:
         await self._probe.hop("done", *outcome)
         task.span = 0
         self._queue.done(item.key)
+
+    async def _tell_quarantined(self, key: str) -> None:
+        """Puts an event on the object that the key names, if it is there."""
+        controller = self._controller
+        resource = controller.resource or watches.reconciled(controller)
+        namespace, _, name = key.rpartition("/")
+        with contextlib.suppress(errors.ApiError):
+            obj = await controller.live(resource, namespace, name) if resource else None
+            if obj is not None:
+                controller.recorder.event(obj, "Warning", "Quarantined", QUARANTINED)
 
     def _succeeded(self, key: str, result: Result | None) -> tuple[str, str, float]:
         self._queue.forget(key)

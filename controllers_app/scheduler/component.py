@@ -15,7 +15,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors, meta, releases
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kernel import QUARANTINED, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
@@ -197,6 +197,10 @@ class Scheduler:
         if pod is None or pod["spec"].get("nodeName") or meta.is_deleting(pod):
             self.queue.remove(key)
             return "ok", "gone, or placed already"
+        if self._kernel.is_quarantined():
+            self.queue.remove(key)
+            self._recorder.event(pod, "Warning", "Quarantined", QUARANTINED, action="Scheduling")
+            return "error", QUARANTINED
         info = PodInfo(pod, self._version)
         cache = self.cache
         nominator = self.queue.nominator

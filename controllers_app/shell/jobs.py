@@ -83,7 +83,7 @@ async def pipe(shell: Shell, items: list[syntax.Command], io: Io) -> int:
             stdin = pipes[n - 1] if n else None
             own = Io(stdin or io.stdin, pipes[n].put, io.err)
             work = _stage(shell, children[n], command, own, stdin, pipes[n])
-            tasks.append(kernel.spawn(f"{shell.machine.lane} pipe", work, span=0))
+            tasks.append(kernel.branch(f"{shell.machine.lane} pipe", work))
         code = await _code(children[-1], items[-1], replace(io, stdin=pipes[-1]))
         pipes[-1].leave()
         for task in tasks:
@@ -148,7 +148,7 @@ def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
         finally:
             job.ended(code)
 
-    job.task = kernel.spawn(f"{shell.machine.lane} job", run(), span=0)
+    job.task = kernel.branch(f"{shell.machine.lane} job", run())
     job.task.on_done.append(lambda _task: child.runner.exit())
     ended = [one for one in shell.jobs if one.code is not None]
     for one in ended[:-ENDED_MAX]:

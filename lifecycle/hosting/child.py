@@ -28,8 +28,9 @@ class Child:
     end: socket.socket
 
 
-def spawn(options: Options, keep: tuple[int, ...]) -> Child:
-    """Start a worker. It inherits `keep` (the data directory's lock) beside its end of the pair."""
+def spawn(options: Options, keep: tuple[int, ...], board: int) -> Child:
+    """Start a worker. It inherits `keep` (the data directory's lock) and the board's descriptor
+    beside its end of the pair."""
     edge_end, worker_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     for end in (edge_end, worker_end):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
@@ -41,9 +42,10 @@ def spawn(options: Options, keep: tuple[int, ...]) -> Child:
                 COMMAND,
                 str(worker_end.fileno()),
                 options.to_json(),
+                str(board),
             ],
             stdin=subprocess.DEVNULL,
-            pass_fds=(worker_end.fileno(), *keep),
+            pass_fds=(worker_end.fileno(), board, *keep),
             env=environment(options),
         )
     return Child(process, edge_end)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lifecycle.hosting import child, options
+from lifecycle.hosting.board import Board
 
 if TYPE_CHECKING:
     from apiserver_app.auth import pki
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # the files and folders of a data directory
 OWN = (
     "*.sqlite3*", "endpoints.json", "kubeconfig", "kubeconfigs", "kubeconfigs/*", "lock", "pki",
-    "pki/*", "secret-key", "traces", "traces/*",
+    "pki/*", "quarantine.json", "secret-key", "traces", "traces/*",
 )  # fmt: skip
 LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end
 
@@ -45,6 +46,7 @@ class Prepared:
     lock: int
     keys: pki.Pki
     client_authorities: list[str]
+    board: Board
     worker: child.Child | None
 
     @property
@@ -68,8 +70,9 @@ def prepare(given: options.Options) -> Prepared:
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
     keys = _make_identities(given, urls[1])
     authorities = _client_authorities(given)
-    worker = None if given.single_process else child.spawn(given, (lock,))
-    return Prepared(given, http, https, *urls, lock, keys, authorities, worker)
+    board = Board()
+    worker = None if given.single_process else child.spawn(given, (lock,), board.descriptor)
+    return Prepared(given, http, https, *urls, lock, keys, authorities, board, worker)
 
 
 def bind(host: str, port: int) -> socket.socket:

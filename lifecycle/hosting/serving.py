@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import functools
 import gc
 import json
 import os
@@ -22,7 +23,7 @@ from typing import Any
 from lifecycle.hosting.edge.adapter import server, tls  # isort: skip
 
 from apiserver_app.handlers.server import life
-from lifecycle.hosting import child, memory, preparation, supervision
+from lifecycle.hosting import child, memory, preparation, quarantine, supervision
 from lifecycle.hosting.edge import api, app, fanout, origins, staticfiles
 from lifecycle.hosting.port import edgeport, links
 from lifecycle.hosting.worker import process
@@ -67,8 +68,9 @@ class Edge:
         self._application = app.Application(services, static, load_django)
         self._server = server.EdgeServer(self._application, self._on_listening)
         self._supervisor = supervision.Supervisor(
-            self._port, self._spawn, _say, lambda: self._begin_stop(1)
-        )
+            self._port, self._spawn, _say, lambda: self._begin_stop(1), prepared.board,
+            functools.partial(quarantine.note, prepared.options.data_dir),
+        )  # fmt: skip
         self._inside: tuple[links.LoopLink, process.Built] | None = None
         self._code = 0
         self._stopping: asyncio.Task[None] | None = None
@@ -116,10 +118,13 @@ class Edge:
         await built.start()
 
     def _spawn(self) -> child.Child:
-        return child.spawn(self._prepared.options, (self._prepared.lock,))
+        prepared = self._prepared
+        prepared.board.clear()
+        return child.spawn(prepared.options, (prepared.lock,), prepared.board.descriptor)
 
     def _on_ready(self, info: dict[str, Any]) -> None:
-        self._write_endpoints()
+        with self._supervisor.reserve.released():
+            self._write_endpoints()
         if not self._announced:
             self._announced = True
             self._announce(info)

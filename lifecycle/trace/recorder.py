@@ -107,6 +107,8 @@ class Recorder:
         self.seq = seq = self.seq + 1
         if kind in OPENING:
             span = seq
+            if kind == "work":
+                kernel.set_label(f"{fields[0]} {fields[1]}")
         elif span is None:
             task = kernel.current
             span = task.span if task is not None else 0

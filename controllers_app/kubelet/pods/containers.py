@@ -159,15 +159,15 @@ class Containers(Restarts):
         container_id = await kubelet.runtime.create_container()
         self.event(container, "Normal", "Created", f"Created container: {container.name}")
         await kubelet.kernel.sleep(image.start_seconds)
-        missing = kubelet.runtime.missing_program(spec, image)
+        fault = kubelet.runtime.start_fault(pod.uid, spec, image)
         if container.container_id:
             container.restarts += 1
         if container.terminated:
             container.last = {"terminated": container.terminated}
         container.container_id = container_id
         began = kubelet.kernel.now
-        if missing:
-            await self._cannot_start(container, missing)
+        if fault:
+            await self._cannot_start(container, fault)
             return
         container.state, container.ended = statuses.running(began), None
         container.resources = spec.get("resources") or {}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.kernel import SECOND, Cancelled, Task
+from apiserver_app.machinery.kernel import QUARANTINED, SECOND, Cancelled, Task
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri.services import NoAddress, Sandbox
 from controllers_app.kubelet import status as statuses
@@ -174,6 +174,10 @@ class PodWorker:
         task.span = await kubelet.probe.hop("work", kubelet.lane, self.key, revs, span=0)
         backoff = Backoff(SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX)
         try:
+            if kernel.is_quarantined():
+                kubelet.recorder.event(self.pod, "Warning", "Quarantined", QUARANTINED)
+                await kubelet.probe.hop("done", "error", QUARANTINED, 0)
+                return
             while True:
                 try:
                     result = await do()

@@ -102,8 +102,8 @@ async def _talked(call: Call, socket: Socket) -> int:
         call.runner.poke()
 
     kernel = call.runner.kernel
-    hearing = kernel.spawn(f"{call.machine.lane} nc", hear(), span=0)
-    saying = kernel.spawn(f"{call.machine.lane} nc", _said(call, socket), span=0)
+    hearing = kernel.branch(f"{call.machine.lane} nc", hear())
+    saying = kernel.branch(f"{call.machine.lane} nc", _said(call, socket))
     try:
         while not closed or heard:
             await call.runner.until(lambda: bool(heard or closed))
@@ -137,7 +137,7 @@ async def _carried(call: Call, socket: Socket, program: list[str]) -> None:
             own = replace(call.io, stdin=_Incoming(runner, socket), out=_sink(socket))
             await call.shell.call(program, own)
             return
-        sending = kernel.spawn(f"{call.machine.lane} nc", _sent(call, socket), span=0)
+        sending = kernel.branch(f"{call.machine.lane} nc", _sent(call, socket))
         try:
             await runner.sleep(MOMENT_SECONDS)
             while True:

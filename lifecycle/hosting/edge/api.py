@@ -1,7 +1,7 @@
 """The Kubernetes API at the edge: raw ASGI that carries each request over the port and back.
 
 The worker authenticates, authorizes and answers every request. The edge answers by itself only
-without a worker (504, or 500 for health checks). An upgrade is an ordinary request; once the
+without a worker (503, or 500 for health checks). An upgrade is an ordinary request; once the
 worker accepts it, messages are carried both ways.
 """
 
@@ -147,7 +147,7 @@ async def _until_gone(receive: Receive, answer: edgeport.Answer) -> None:
 
 
 def _no_answer() -> errors.ApiError:
-    return errors.timeout("the worker of this cluster ended before it answered; try again")
+    return errors.unavailable("the worker of this cluster ended before it answered; try again")
 
 
 async def _not_healthy(path: str, send: Send) -> None:

@@ -210,6 +210,7 @@ class EdgePort:
         self.on_trace: list[Callable[[str, int, int, bytes], None]] = []
         self.on_state: list[Callable[[str, dict[str, Any]], None]] = []
         self.on_log: list[Callable[[str], None]] = []
+        self.on_pong: list[Callable[[bool], None]] = []
 
     # -- for clients ----------------------------------------------------------------------------
 
@@ -274,6 +275,11 @@ class EdgePort:
         if self._answers.pop(number, None) is not None and self._send is not None:
             self._put(("cancel", number))
 
+    def ping(self) -> None:
+        """Asks the worker for a sign of life."""
+        if self._send is not None:
+            self._send([("ping",)])
+
     def end_streams(self) -> None:
         """End every open stream with what has arrived so far."""
         for answer in list(self._answers.values()):
@@ -333,6 +339,9 @@ class EdgePort:
             elif kind == "log":
                 for on_log in self.on_log:
                     on_log(message[1])
+            elif kind == "pong":
+                for on_pong in self.on_pong:
+                    on_pong(message[1])
             else:
                 raise PortError(f"the worker sent {kind!r}, which the edge does not know")
 

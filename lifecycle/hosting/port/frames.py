@@ -8,6 +8,7 @@ edge to worker
   ("data", id, data)                   what the client of a switched connection sent
   ("took", id, count)                  so much of a paced answer is on its way to the client
   ("ctl", id, cluster, action, args)   a control action of the product
+  ("ping",)                            alone in its frame; the worker answers between two steps
 worker to edge
   ("head", id, status, headers, more, body)   more: False, True, "paced" or "part"
   ("body", id, data, more)             "part": of what was there at once, however much it is
@@ -19,6 +20,7 @@ worker to edge
   ("state", cluster, dict)             the clock or what holds it changed
   ("ready", info)                      the worker serves now
   ("log", line)                        for the terminal
+  ("pong", debugged)                   the answer to a ping
 
 Path and query are as the client sent them, still percent-encoded. tls is None or
 [common name, [organizations], issuer, error, fingerprint, [DER of the chain]].

@@ -15,7 +15,7 @@ from lifecycle import catalog
 from lifecycle.cluster import staticpods
 from lifecycle.cluster.composition import Cluster
 from lifecycle.cluster.inputs import Inputs
-from lifecycle.hosting import apiserver
+from lifecycle.hosting import apiserver, quarantine
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
 from lifecycle.hosting.worker import auditlog, authfiles
 from lifecycle.hosting.worker.clock import parse_speed
@@ -69,6 +69,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
         cluster, time.monotonic, mode=mode, speed=speed, staged=staged, inbox=inbox,
         on_audit=on_audit,
     )  # fmt: skip
+    host.quarantine(quarantine.read(options.data_dir))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver

@@ -11,15 +11,19 @@ step, so that the same inputs at the same steps give the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+import orjson
 
 from apiserver_app.etcd.backend import InputRow, Segment
 from apiserver_app.http.exchange import Reply, Request
-from apiserver_app.machinery.kernel import Task
+from apiserver_app.machinery import errors
+from apiserver_app.machinery.kernel import QUARANTINED, Task
 from lifecycle.cluster.composition import Cluster
+from lifecycle.hosting import quarantine
 from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clock import Clock, Wall
 from lifecycle.hosting.worker.inbox import Inbox
@@ -28,6 +32,8 @@ from lifecycle.trace import storage
 LIVE_BYTES_MAX = 16 << 20  # a batch beyond this, of one huge record, is left to the store
 LOOK_SECONDS = 0.001  # of the cluster's own work between two looks at the inbox
 INSIDE_SHARE_SECONDS_MIN = 0.0005
+
+PATH_CHARACTERS = 160  # of a request, in its label
 
 Message = tuple[Any, ...]
 _encode = msgspec.msgpack.Encoder().encode
@@ -71,15 +77,30 @@ class ClusterHost:
         """An outside request: it is logged without its credentials, and served once a slice takes
         it in, if its client is still there."""
         kernel, server = self.kernel, self.cluster.server
+        sum_ = zlib.crc32(request.body, zlib.crc32(request.query.encode()))
+        label = f"request {request.method} {request.path[:PATH_CHARACTERS]} {sum_:08x}".encode()
 
         def start() -> None:
-            if is_open():
-                kernel.spawn(f"request {number}", server.serve(request, reply), lane=0, span=0)
+            if label in kernel.quarantined:
+                reply.head(*_refusal())
+            elif is_open():
+                coro = server.serve(request, reply)
+                kernel.spawn(f"request {number}", coro, lane=0, span=0, label=label)
 
         query, headers = masking.query(request.query), masking.headers(request.headers)
         body = masking.body(request.path, request.body)
         told = [number, request.method, request.path, query, headers, body, sender]
         self.offer("request", told, start)
+
+    def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:
+        """What stopped workers of this cluster before is told, and what did so twice is not run."""
+        for what, entry in noted.items():
+            times = entry["times"]
+            detail = {"what": what, "times": times, "quarantined": times >= quarantine.TIMES}
+            self.input_now("quarantine", detail)
+            self.cluster.recorder.tell("control", "quarantine", detail, span=0)
+            if detail["quarantined"]:
+                self.kernel.quarantined |= {what.encode()}
 
     def input_now(self, what: str, data: Any) -> None:
         """Log an input that takes effect at once (a control action)."""
@@ -260,3 +281,9 @@ class ClusterHost:
         recorder.arm(stepping=stepping)
         recorder.thaw()
         self.clock.rebase()
+
+
+def _refusal() -> tuple[int, list[tuple[str, str]], bytes]:
+    """The answer to a request that must not be served."""
+    error = errors.internal(QUARANTINED)
+    return error.code, [("Content-Type", "application/json")], orjson.dumps(error.status())

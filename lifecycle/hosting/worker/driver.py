@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.http.exchange import Reply, Request
-from lifecycle.hosting import memory
+from lifecycle.hosting import board, memory
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.control import ControlError, Controls
 
@@ -50,16 +50,23 @@ class Driver:
         self._controls = Controls(hosts)
         self._driving = False
         self._collects = False
+        self._board: Any = bytearray(board.PHASE + 1)
         for host in hosts.values():
             host.inbox.listen(self.wake)
 
     def start(
-        self, ask: Callable[[str, str], None], poll: Callable[[], None] | None = None
+        self,
+        ask: Callable[[str, str], None],
+        poll: Callable[[], None] | None = None,
+        written: Any = None,
     ) -> None:
         """Boot every cluster and begin to drive. `ask` is called with a cluster and each of its
-        roles that is to run; `poll` brings in messages that wait on the socket."""
+        roles that is to run; `poll` brings in messages that wait on the socket; `written` is the
+        board, which says what is run just now."""
         self._poll = poll
+        self._board = written or self._board
         for name, host in self.hosts.items():
+            host.kernel.board = self._board
             host.cluster.start(functools.partial(ask, name))
         self._collects = not self._shared
         if self._collects:
@@ -179,6 +186,7 @@ class Driver:
         if self.stopped:
             return
         self._driving = True
+        self._board[board.PHASE] = board.STEP
         try:
             for host in self.hosts.values():
                 host.run_slice(self._slice, self._poll)
@@ -200,10 +208,12 @@ class Driver:
                 memory.trim()
 
     def _flush(self, *, last: bool = False) -> None:
+        self._board[board.PHASE] = board.COMMIT
         for host in self.hosts.values():
             messages = host.commit(last=last)
             if messages:
                 self.send(messages)
+        self._board[board.PHASE] = board.IDLE
 
     def _plan(self) -> bool:
         """Arrange the next slice; whether there is a gap before it."""

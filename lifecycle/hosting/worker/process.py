@@ -11,7 +11,9 @@ import asyncio
 import gc
 import importlib
 import inspect
+import mmap
 import os
+import resource
 import signal
 import socket
 import sys
@@ -20,7 +22,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lifecycle.hosting import child
+from lifecycle.hosting import board, child
 from lifecycle.hosting.options import Options
 from lifecycle.hosting.port import frames, links
 
@@ -70,9 +72,9 @@ class Built:
         self._loop = loop
         self._listening: asyncio.Task[None] | None = None
 
-    async def start(self, poll: Callable[[], None] | None = None) -> None:
+    async def start(self, poll: Callable[[], None] | None = None, written: Any = None) -> None:
         """Listen on the roles' channels, then boot the clusters. `poll` takes in what waits on the
-        socket, if there is one."""
+        socket, if there is one; `written` is the board."""
         from channels.layers import get_channel_layer
         from channels.worker import Worker
 
@@ -83,7 +85,7 @@ class Built:
         application = consumers.application(owner)
         listening = Worker(application, consumers.CHANNELS, layer).arun()
         self._listening = self._loop.create_task(listening)
-        await _settled(self.driver.start(owner.ask, poll))
+        await _settled(self.driver.start(owner.ask, poll, written))
 
     async def stop(self) -> None:
         """Commit what is left. Bounded by the caller's deadline."""
@@ -93,13 +95,14 @@ class Built:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`manage.py demo-worker FD OPTIONS`, started by the edge only."""
+    """`manage.py demo-worker FD OPTIONS BOARD`, started by the edge only."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the edge ends it by SIGABRT for its stacks
     gc.disable()  # nothing of what is imported now is garbage
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # the driver's slices call the store directly
     end = socket.socket(fileno=int(arguments[0]))
     options = Options.from_json(arguments[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the edge, which ends us
-    code = asyncio.run(_serve(end, options))
+    code = asyncio.run(_serve(end, options, board.open_in_worker(int(arguments[2]))))
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -121,7 +124,7 @@ def build(options: Options, loop: asyncio.AbstractEventLoop, send: frames.Send) 
     return Built(getattr(importlib.import_module(module), name)(options, loop, send), loop)
 
 
-async def _serve(end: socket.socket, options: Options) -> int:
+async def _serve(end: socket.socket, options: Options, written: mmap.mmap) -> int:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, over.set)
@@ -136,14 +139,27 @@ async def _serve(end: socket.socket, options: Options) -> int:
     except Exception:
         traceback.print_exc()
         return EXIT_CRASH
-    outbox.append(await links.open_socket(end, built.driver.receive, over.set))
-    await built.start(outbox[0].poll)
+    receive = _answering(built.driver.receive, lambda messages: outbox[0].send(messages))
+    outbox.append(await links.open_socket(end, receive, over.set))
+    await built.start(outbox[0].poll, written)
     await over.wait()
     _exit_after(LAST_COMMIT_SECONDS)
     await built.stop()
     outbox[0].close()
     await asyncio.sleep(0)
     return 0
+
+
+def _answering(receive: frames.Send, send: frames.Send) -> frames.Send:
+    """Answers the edge's pings, which come alone, and hands on all else."""
+
+    def received(messages: list[frames.Message]) -> None:
+        if messages[0][0] == "ping":
+            send([("pong", sys.gettrace() is not None)])
+        else:
+            receive(messages)
+
+    return received
 
 
 def _die_of_it(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -63,7 +63,9 @@ class Driver:
             "demo": SimpleNamespace(cluster=cluster, offer=lambda what, data, start: start())
         }
 
-    def start(self, ask: Callable[[str, str], None], poll: object = None) -> None:
+    def start(
+        self, ask: Callable[[str, str], None], poll: object = None, written: object = None
+    ) -> None:
         for name in self.roles:
             ask("demo", name)
         info = {"cluster": "demo", "nodes": self._options.nodes, "version": "1.33"}

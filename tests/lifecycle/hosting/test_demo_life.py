@@ -60,7 +60,7 @@ def test_sigterm_ends_open_streams_cleanly(tmp_path: Path) -> None:
         for feed in feeds:
             assert feed.close_code() == 4001
         answer = held.getresponse()
-        assert (answer.status, json.loads(answer.read())["reason"]) == (504, "Timeout")
+        assert (answer.status, json.loads(answer.read())["reason"]) == (503, "ServiceUnavailable")
         assert demo.process.wait(5) == 0
         assert time.monotonic() - began < 3
         assert demo.errors() == ""
@@ -76,7 +76,8 @@ def test_killed_worker_is_replaced_and_everything_goes_on(tmp_path: Path) -> Non
         os.kill(demo.endpoints["worker_pid"], signal.SIGKILL)
         assert stream.read() == b""
         answer = held.getresponse()
-        assert (answer.status, json.loads(answer.read())["reason"]) == (504, "Timeout")
+        assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+        assert json.loads(answer.read())["reason"] == "ServiceUnavailable"
         line = demo.error_line()
         assert f"the worker (pid {demo.endpoints['worker_pid']}) was killed by signal 9" in line
         assert demo.get("/api").status == 200  # waits for the new one
@@ -90,7 +91,7 @@ def test_killed_worker_is_replaced_and_everything_goes_on(tmp_path: Path) -> Non
 def test_worker_that_ends_by_itself_is_replaced(tmp_path: Path) -> None:
     with Demo(tmp_path) as demo:
         for _ in range(2):
-            assert demo.get("/crash").status == 504
+            assert demo.get("/crash").status == 503
             assert "ended with exit code 9; a new one starts" in demo.error_line()
         assert demo.get("/api").status == 200
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from lifecycle.hosting import child, supervision
+from lifecycle.hosting.board import Board
 from lifecycle.hosting.port import edgeport
 
 
@@ -34,7 +35,9 @@ def run_until_given_up(*, ready_first: bool) -> tuple[list[str], int]:
             spawned.append(stillborn())
             return spawned[-1]
 
-        supervisor = supervision.Supervisor(edge, spawn, said.append, over.set)
+        supervisor = supervision.Supervisor(
+            edge, spawn, said.append, over.set, Board(), lambda label, stacks: 0
+        )
         await supervisor.adopt(stillborn())
         if ready_first:
             edge.receive([("ready", {})])
