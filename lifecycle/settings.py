@@ -58,7 +58,7 @@ DATABASES = {
         "OPTIONS": {
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
             "transaction_mode": "IMMEDIATE",
-            "timeout": 10,
+            "timeout": 1,  # seconds that a write waits for somebody else's lock
         },
     }
 }

@@ -14,10 +14,15 @@ LEASE_TTL_TOO_LARGE = "etcdserver: too large lease TTL"
 REQUEST_TOO_LARGE = "etcdserver: request is too large"
 DUPLICATE_KEY = "etcdserver: duplicate key given in txn request"
 TOO_MANY_OPERATIONS = "etcdserver: too many operations in txn request"
+NO_SPACE = "etcdserver: mvcc: database space exceeded"
 
 
 class EtcdError(Exception):
     """A request that etcd refuses; the text is etcd's."""
+
+
+class StoreError(EtcdError):
+    """The disk does not take a commit. Nothing of that commit may be acknowledged."""
 
 
 class CompactedError(EtcdError):

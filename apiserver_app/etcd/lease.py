@@ -108,7 +108,7 @@ def _end_at(server: Server, lease: int, until: int) -> None:
 
 def _due(server: Server, lease: int) -> None:
     granted = server.store.granted.get(lease)
-    if granted is None:
+    if granted is None or server.store.alarm:
         return
     if granted.until > server.kernel.now:
         _end_at(server, lease, granted.until)

@@ -14,12 +14,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from apiserver_app.etcd.backend import ClusterState, InputRow, LogRow, Segment
+from apiserver_app.etcd.errors import NO_SPACE, StoreError
 from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
 
 COMPACT_BATCH = 1000
+LOCK_SECONDS = 1
 
 _COLUMNS = (
     "revision, key, value, old_value, create_revision, prev_revision, version, lease, deleted"
@@ -74,6 +76,18 @@ class DatabaseBackend:
         segments: Sequence[Segment],
         inputs: list[InputRow],
     ) -> None:
+        try:
+            self._commit(state, rows, segments, inputs)
+        except OperationalError as error:
+            raise refusal(error) from error
+
+    def _commit(
+        self,
+        state: ClusterState,
+        rows: list[LogRow],
+        segments: Sequence[Segment],
+        inputs: list[InputRow],
+    ) -> None:
         _wait_for_the_disk(connection, bool(rows))
         with transaction.atomic(durable=False), connection.cursor() as cursor:
             if not self._id:
@@ -97,6 +111,17 @@ class DatabaseBackend:
                     state.incarnation, cluster,
                 ),
             )  # fmt: skip
+
+    def check_writable(self) -> None:
+        """Raises StoreError if the database takes no write at present; waits for no lock."""
+        try:
+            _wait_for_locks(0)
+            with transaction.atomic(durable=False), connection.cursor() as cursor:
+                cursor.execute(f"UPDATE {_CLUSTERS} SET name=name WHERE id=%s", (self._id,))
+        except OperationalError as error:
+            raise refusal(error) from error
+        finally:
+            _wait_for_locks(LOCK_SECONDS)
 
     def _volumes(self) -> dict[str, bytes | None]:
         found = Volume.objects.filter(cluster_id=self._id).order_by("name")
@@ -215,6 +240,19 @@ class DatabaseBackend:
             for row in cursor:
                 old = None if row[3] is None else bytes(row[3])
                 yield LogRow._make((*row[:2], bytes(row[2]), old, *row[4:8], bool(row[8])))
+
+
+def refusal(error: OperationalError) -> StoreError:
+    """The error of etcd for one of the database."""
+    if "is full" in str(error):
+        return StoreError(NO_SPACE)
+    return StoreError(f"etcdserver: the store cannot be written: {error}")
+
+
+def _wait_for_locks(seconds: float) -> None:
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        connection.connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
 
 
 def _wait_for_the_disk(connection: Any, wanted: bool) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from apiserver_app.etcd.backend import Backend, LogRow
-from apiserver_app.etcd.errors import CompactedError, FutureRevError
+from apiserver_app.etcd.errors import CompactedError, FutureRevError, StoreError
 
 
 class Entry(NamedTuple):
@@ -64,6 +64,7 @@ class Store:
         self.compacted = 0
         self.pending: list[LogRow] = []
         self.bytes = 0  # of all current values
+        self.alarm = ""  # why writes are refused, e.g. NO_SPACE
         self._index: dict[str, Entry] = {}
         self._buckets: dict[str, list[str]] = {}
         self._listeners: list[tuple[str, Listener]] = []
@@ -154,8 +155,10 @@ class Store:
         """Store a value at revision `self.revision + 1`.
 
         `expect` is the mod_revision the key must have (0: it must not exist). None is returned
-        when the guard fails; nothing changed then.
+        when the guard fails; nothing changed then. Raises StoreError while there is an alarm.
         """
+        if self.alarm:
+            raise StoreError(self.alarm)
         old = self._index.get(key)
         if expect is not None and (old.mod_revision if old else 0) != expect:
             return None
@@ -182,7 +185,10 @@ class Store:
         return entry
 
     def delete(self, key: str, *, expect: int | None = None) -> Entry | None:
-        """Remove a key; what it held, or None when it was absent or the guard failed."""
+        """Remove a key; what it held, or None when it was absent or the guard failed. Raises
+        StoreError while there is an alarm."""
+        if self.alarm:
+            raise StoreError(self.alarm)
         old = self._index.get(key)
         if old is None or (expect is not None and old.mod_revision != expect):
             return None
@@ -262,6 +268,8 @@ class Store:
 
     def grant(self, lease: int, ttl: int, until: int) -> None:
         """Know a lease before a key has it. Whoever asked for it also ends it."""
+        if self.alarm:
+            raise StoreError(self.alarm)
         self.granted[lease] = Lease(ttl, until)
 
     def lease_keys(self, lease: int) -> list[str]:

@@ -325,15 +325,15 @@ class Storage:
         return error
 
     def _inject_fault(self, info: ResourceInfo, key: str, op: str) -> None:
-        """Raises the error of a matching fault, so that nothing is written."""
+        """Raises the error of an alarm or of a matching fault, so that nothing is written."""
+        if self.store.alarm:
+            raise _injected(self.store.alarm, op, key)
         for fault in self.faults:
             if fault.resource in ("", info.key) and fault.op in ("", op):
                 fault.times -= 1
                 if not fault.times:
                     self.faults.remove(fault)
-                error = errors.ApiError(500, "", fault.message)
-                error.about = {"call": storagecalls.OF_WRITE[op], "key": key, "end": "injected"}
-                raise error
+                raise _injected(fault.message, op, key)
 
     def _record_write(
         self,
@@ -346,6 +346,12 @@ class Storage:
         subresource: str,
     ) -> None:
         self.probe.tell("write", revision, op, info.hub, namespace, name, prev, subresource)
+
+
+def _injected(message: str, op: str, key: str) -> errors.ApiError:
+    error = errors.ApiError(500, "", message)
+    error.about = {"call": storagecalls.OF_WRITE[op], "key": key, "end": "injected"}
+    return error
 
 
 def not_found(info: ResourceInfo, name: str) -> errors.ApiError:

@@ -47,8 +47,11 @@ class Housekeeping:
         self._recorder = recorder
 
     async def start(self) -> None:
-        """Begin; what must be there from the start is there behind it."""
+        """Begin; what must be there from the start is there behind it. All of it writes: with an
+        alarm there is nothing to do."""
         context, store = self._context, self._store
+        if store.alarm:
+            return
         masterleases.renew(store, bootstrap.ADVERTISED_IP, self._grant())
         context.life.on_stop.append(lambda: masterleases.remove(store, bootstrap.ADVERTISED_IP))
         # the server's own plugins may refuse: the repair loop tries again

@@ -18,6 +18,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 COMMAND = "demo-worker"
 SOCKET_BUFFER_BYTES = 1 << 20
 EXIT_SAID = 3  # the worker has already printed why it ends
+EXIT_AGAIN = 4  # another one is to go on: the store began or ceased to take writes
 
 
 @dataclass(frozen=True, slots=True)

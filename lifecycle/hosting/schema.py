@@ -22,6 +22,16 @@ def migrate_if_needed() -> bool:
     return bool(missing)
 
 
+def is_unreadable(error: Exception) -> bool:
+    """Reports whether it is the database that failed."""
+    return isinstance(error, DatabaseError)
+
+
+def close() -> None:
+    """Closes the store; the last one who does leaves no log beside the database."""
+    connection.close()
+
+
 def _wanted() -> set[tuple[str, str]]:
     return {
         (app.label, file.stem)

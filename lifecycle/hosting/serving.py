@@ -84,7 +84,8 @@ class Edge:
             self._server.run()
         finally:
             self._supervisor.kill()
-            self._prepared.endpoints.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._prepared.endpoints.unlink(missing_ok=True)
         return self._code
 
     # -- start ----------------------------------------------------------------------------------
@@ -113,9 +114,14 @@ class Edge:
             _say(f"the cluster cannot be started: {error}")
             self._begin_stop(1)
             return
+        built.driver.on_end = self._end_inside
         self._inside = (link, built)
         link.open(built.driver)
         await built.start()
+
+    def _end_inside(self, reason: str) -> None:
+        _say(reason)
+        self._begin_stop(1)
 
     def _spawn(self) -> child.Child:
         prepared = self._prepared
@@ -151,16 +157,17 @@ class Edge:
 
     def _write_endpoints(self) -> None:
         process = self._supervisor.process
-        _write_atomically(
-            self._prepared.endpoints,
-            {
-                "http": self._prepared.http_url,
-                "https": self._prepared.https_url,
-                "kubeconfig": str(self._prepared.kubeconfig),
-                "pid": os.getpid(),
-                "worker_pid": os.getpid() if process is None else process.pid,
-            },
-        )
+        endpoints = {
+            "http": self._prepared.http_url,
+            "https": self._prepared.https_url,
+            "kubeconfig": str(self._prepared.kubeconfig),
+            "pid": os.getpid(),
+            "worker_pid": os.getpid() if process is None else process.pid,
+        }
+        try:
+            _write_atomically(self._prepared.endpoints, endpoints)
+        except OSError as error:
+            _say(f"{self._prepared.endpoints} is not up to date: {error.strerror}")
 
     def _announce(self, info: dict[str, Any]) -> None:
         nodes = info.get("nodes", self._prepared.options.nodes)

@@ -166,8 +166,11 @@ class Supervisor:
             dead.kill()
             await _ended(dead, EXIT_SECONDS)
         how = self._hung or _how_it_ended(dead.returncode)
-        if not self._ever_ready:
-            if dead.returncode != child.EXIT_SAID:
+        if dead.returncode == child.EXIT_AGAIN and self._ever_ready:
+            await self._start_another(0.0 if self._ready else 1.0)
+            return
+        if not self._ever_ready or dead.returncode == child.EXIT_SAID:
+            if dead.returncode not in (child.EXIT_SAID, child.EXIT_AGAIN):
                 self._say(f"the worker did not start: it {how}")
             self._gave_up()
             return
@@ -180,7 +183,10 @@ class Supervisor:
         delay = backoff_seconds(self._deaths)
         what = self._write_down(dead.returncode)
         self._say(f"the worker (pid {dead.pid}) {how}{what}; a new one starts" + _in(delay))
-        await asyncio.sleep(delay)
+        await self._start_another(delay)
+
+    async def _start_another(self, delay_seconds: float) -> None:
+        await asyncio.sleep(delay_seconds)
         with self.reserve.released():
             born = self._spawn()
         await self.adopt(born)

@@ -16,9 +16,10 @@ from lifecycle.cluster import staticpods
 from lifecycle.cluster.composition import Cluster
 from lifecycle.cluster.inputs import Inputs
 from lifecycle.hosting import apiserver, quarantine
+from lifecycle.hosting.mark import Mark
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
-from lifecycle.hosting.worker import auditlog, authfiles
-from lifecycle.hosting.worker.clock import parse_speed
+from lifecycle.hosting.worker import auditlog, authfiles, disk
+from lifecycle.hosting.worker.clock import RUN, parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.driver import Driver, Send
 from lifecycle.hosting.worker.inbox import Inbox
@@ -61,16 +62,25 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
 
     inbox = Inbox()
     network = Network(loop, inbox, inputs.flags.outbound_allowed_addresses)
-    cluster = Cluster(inputs, DatabaseBackend(options.cluster), report, network)
+    backend = DatabaseBackend(options.cluster)
+    cluster = Cluster(inputs, backend, report, network)
     _check_same(cluster, options)
     mode, speed = parse_speed(options.speed)
+    alarm = cluster.store.alarm = disk.alarm(options.data_dir, backend)
+    if alarm and cluster.is_new:
+        raise ValueError(alarm)
+    if alarm:
+        report("log", f"{alarm}; writes are refused until {options.data_dir} takes them again")
+        mode, speed = RUN, 1.0
     on_audit = auditlog.sink(given, lambda line: report("log", line), lambda: cluster.kernel.now)
     host = ClusterHost(
         cluster, time.monotonic, mode=mode, speed=speed, staged=staged, inbox=inbox,
-        on_audit=on_audit,
+        on_audit=on_audit, on_durable=Mark(options.data_dir, options.cluster).write,
     )  # fmt: skip
     host.quarantine(quarantine.read(options.data_dir))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
+    if alarm:
+        disk.watch(loop, options.data_dir, backend, driver.over)
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
 

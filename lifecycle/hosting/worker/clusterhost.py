@@ -46,10 +46,11 @@ class ClusterHost:
         self, cluster: Cluster, wall: Wall, *, mode: str, speed: float,
         staged: list[Message] | None = None, inbox: Inbox | None = None,
         on_audit: Callable[[list[bytes]], None] = lambda lines: None,
+        on_durable: Callable[[int], None] = lambda revision: None,
     ) -> None:  # fmt: skip
         """`staged`: where the cluster's reports go, which leave with its answers. `inbox`: what
         else has inputs for it offers them there. `on_audit` takes the lines of the audit log, once
-        what they tell of is durable."""
+        what they tell of is durable; `on_durable` the last revision that is."""
         self.cluster = cluster
         self.kernel = cluster.kernel
         self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed)
@@ -64,6 +65,7 @@ class ClusterHost:
         self._inside_owed = 0.0
         self._state_sent: dict[str, Any] = {}
         self._on_audit = on_audit
+        self._on_durable = on_durable
         self.longest = 0.0  # seconds of a single step
         self.longest_task: Task | None = None  # took it
         self.paused = False  # a worker that starts must boot, whatever was going on before
@@ -202,10 +204,14 @@ class ClusterHost:
     # -- commits --------------------------------------------------------------------------------
 
     def commit(self, *, last: bool = False) -> list[Message]:
-        """Make the slice durable; what may leave now. The `last` one leaves nothing for later."""
+        """Make the slice durable; what may leave now. The `last` one leaves nothing for later.
+        Raises StoreError; nothing that is staged may leave then."""
         cluster = self.cluster
         store = cluster.store
         batches = list(iter(lambda: cluster.recorder.take(cluster.value_of), None))
+        if store.alarm:  # what was not written did not happen: the next worker goes on before it
+            self._inputs.clear()
+            return self._released()
         volumes = cluster.volumes.changed(whole=last)
         if not batches and not store.pending and not self._inputs and not volumes:
             return self._released()
@@ -225,6 +231,8 @@ class ClusterHost:
             Segment(one.first, one.last, one.t, storage.pack(one.stored)) for one in batches
         ]
         store.backend.commit(state, rows, segments, inputs)
+        if rows:
+            self._on_durable(state.revision)
         for batch in batches:
             live = batch.live if len(batch.live) <= LIVE_BYTES_MAX else b""
             self.staged.append(("trace", cluster.name, batch.first, batch.last, live))
@@ -254,6 +262,7 @@ class ClusterHost:
             "speed": "max" if self.clock.jumps else self.clock.speed,
             "frozen": self.kernel.frozen,
             "apiserver": self.cluster.context.life.state,
+            "alarm": self.cluster.store.alarm,
             "held": recorder.held if self.kernel.frozen else None,
             "breakpoints": [
                 {"id": one.id, "kind": one.kind, **one.wanted} for one in recorder.breakpoints

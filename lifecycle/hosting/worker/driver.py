@@ -12,7 +12,10 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+from apiserver_app.etcd.errors import StoreError
+from apiserver_app.http import statuses
 from apiserver_app.http.exchange import Reply, Request
+from apiserver_app.machinery import errors
 from lifecycle.hosting import board, memory
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.control import ControlError, Controls
@@ -51,6 +54,8 @@ class Driver:
         self._driving = False
         self._collects = False
         self._board: Any = bytearray(board.PHASE + 1)
+        # another worker is to go on; called with the reason
+        self.on_end: Callable[[str], None] = lambda reason: None
         for host in hosts.values():
             host.inbox.listen(self.wake)
 
@@ -193,8 +198,8 @@ class Driver:
         finally:
             self._driving = False
         self._flush()
-        idle = self._plan()
-        self._tidy(idle)
+        if not self.stopped:
+            self._tidy(idle=self._plan())
 
     def _tidy(self, idle: bool) -> None:
         """Collect garbage behind a commit, little by little, so that nobody waits for it long.
@@ -210,10 +215,29 @@ class Driver:
     def _flush(self, *, last: bool = False) -> None:
         self._board[board.PHASE] = board.COMMIT
         for host in self.hosts.values():
-            messages = host.commit(last=last)
+            try:
+                messages = host.commit(last=last)
+            except StoreError as error:
+                self._refuse(host, error)
+                return
             if messages:
                 self.send(messages)
         self._board[board.PHASE] = board.IDLE
+
+    def _refuse(self, host: ClusterHost, error: StoreError) -> None:
+        """Answers whatever waits for a commit that failed with its error, and drives no more."""
+        self.stopped = True
+        waiting = [message[1] for message in host.staged if message[0] in ("head", "switch")]
+        waiting += [number for number, (_, reply) in self._requests.items() if not reply.streaming]
+        code, headers, body = statuses.render(errors.ApiError(500, "", str(error)))
+        self.send([
+            ("head", number, code, headers, False, body) for number in dict.fromkeys(waiting)
+        ])  # fmt: skip
+        self.on_end(str(error))
+
+    def over(self) -> None:
+        """The store takes writes again: another worker goes on from the last commit."""
+        self.on_end("the store takes writes again")
 
     def _plan(self) -> bool:
         """Arrange the next slice; whether there is a gap before it."""

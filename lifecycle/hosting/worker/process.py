@@ -18,11 +18,10 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lifecycle.hosting import board, child
+from lifecycle.hosting import board, child, logfile
 from lifecycle.hosting.options import Options
 from lifecycle.hosting.port import frames, links
 
@@ -88,8 +87,12 @@ class Built:
         await _settled(self.driver.start(owner.ask, poll, written))
 
     async def stop(self) -> None:
-        """Commit what is left. Bounded by the caller's deadline."""
+        """Commit what is left, and leave no log behind beside the database. Bounded by the
+        caller's deadline."""
+        from lifecycle.hosting import schema
+
         await _settled(self.driver.stop())
+        schema.close()
         if self._listening is not None:
             self._listening.cancel()
 
@@ -102,6 +105,7 @@ def main(arguments: Sequence[str]) -> int:
     end = socket.socket(fileno=int(arguments[0]))
     options = Options.from_json(arguments[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the edge, which ends us
+    logfile.open_log(options.data_dir / "worker.log")
     code = asyncio.run(_serve(end, options, board.open_in_worker(int(arguments[2]))))
     sys.stdout.flush()
     sys.stderr.flush()
@@ -127,6 +131,14 @@ def build(options: Options, loop: asyncio.AbstractEventLoop, send: frames.Send) 
 async def _serve(end: socket.socket, options: Options, written: mmap.mmap) -> int:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
+    code = 0
+
+    def end_for_another(reason: str) -> None:
+        nonlocal code
+        print(f"demo: {reason}", file=sys.stderr, flush=True)
+        code = child.EXIT_AGAIN
+        over.set()
+
     loop.add_signal_handler(signal.SIGTERM, over.set)
     loop.set_exception_handler(_die_of_it)
     outbox: list[links.SocketLink] = []
@@ -136,9 +148,12 @@ async def _serve(end: socket.socket, options: Options, written: mmap.mmap) -> in
     except ValueError as error:
         print(f"the cluster cannot be started: {error}", file=sys.stderr)
         return child.EXIT_SAID
-    except Exception:
-        traceback.print_exc()
-        return EXIT_CRASH
+    except Exception as error:
+        logfile.report("the worker did not start", error)
+        from lifecycle.hosting import schema
+
+        return child.EXIT_AGAIN if schema.is_unreadable(error) else EXIT_CRASH
+    built.driver.on_end = end_for_another
     receive = _answering(built.driver.receive, lambda messages: outbox[0].send(messages))
     outbox.append(await links.open_socket(end, receive, over.set))
     await built.start(outbox[0].poll, written)
@@ -147,7 +162,7 @@ async def _serve(end: socket.socket, options: Options, written: mmap.mmap) -> in
     await built.stop()
     outbox[0].close()
     await asyncio.sleep(0)
-    return 0
+    return code
 
 
 def _answering(receive: frames.Send, send: frames.Send) -> frames.Send:
@@ -163,7 +178,11 @@ def _answering(receive: frames.Send, send: frames.Send) -> frames.Send:
 
 
 def _die_of_it(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    loop.default_exception_handler(context)
+    error = context.get("exception")
+    if error is None:
+        loop.default_exception_handler(context)
+    else:
+        logfile.report("the worker failed", error)
     if "handle" in context or "transport" in context:
         sys.stderr.flush()
         os._exit(EXIT_CRASH)

@@ -18,7 +18,9 @@ from collections.abc import Iterable
 import orjson
 
 from apiserver_app.apis import servicenet
+from apiserver_app.etcd.errors import StoreError
 from apiserver_app.etcd.mvcc import Entry, Store
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.core.service import ips
@@ -76,7 +78,10 @@ class Ranges:
         if desired == current:
             return
         obj = {"kind": "RangeAllocation", "range": self._specs[key], "taken": sorted(desired)}
-        self._store.put(key, orjson.dumps(obj))
+        try:
+            self._store.put(key, orjson.dumps(obj))
+        except StoreError as error:
+            raise errors.ApiError(500, "", str(error)) from error
 
     def _offsets(self, services: Iterable[Object]) -> dict[str, set[int]]:
         """By key, the offsets in the range of the values that the services hold."""

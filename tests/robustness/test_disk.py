@@ -1,0 +1,135 @@
+"""A disk that takes no writes: they are refused in words, reads and watches go on, and so does
+everything once the cause is gone. Nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import resource
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap
+from tests.conformance.api import Answer, Api
+from tests.lifecycle.hosting.running import REAL, Demo
+
+WAIT_SECONDS = 60
+UNLIMITED, INDEX_BYTES = resource.RLIM_INFINITY, 64 << 10
+
+
+class Failing:
+    """A disk that refuses to let any file grow beyond its index of the log, for a demo."""
+
+    def __init__(self, demo: Demo) -> None:
+        self._demo = demo
+        self._limit(INDEX_BYTES)
+
+    def heal(self) -> None:
+        self._limit(UNLIMITED)
+
+    def _limit(self, size: int) -> None:
+        # the edge first: it makes the next workers
+        known = json.loads((self._demo.data_dir / "endpoints.json").read_text())
+        for pid in (self._demo.endpoints["pid"], known["worker_pid"], *_workers(self._demo)):
+            try:
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, UNLIMITED))
+            except ProcessLookupError:
+                continue
+
+
+class Locked:
+    """A database that somebody else has begun to write to."""
+
+    def __init__(self, demo: Demo) -> None:
+        file = demo.data_dir / "store.sqlite3"
+        self._connection = sqlite3.connect(file, isolation_level=None)
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def heal(self) -> None:
+        self._connection.close()
+
+
+def _workers(demo: Demo) -> list[int]:
+    pid = demo.endpoints["pid"]
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _until_refused(api: Api, name: str) -> Answer:
+    """Write until the store refuses a write; a worker that ends for it is no refusal yet."""
+    for number in range(1000):
+        answer = api.post(CONFIGMAPS, configmap(f"{name}-taken-{number}", a="x" * 1000))
+        if answer.code not in (201, 503):
+            return answer
+    raise AssertionError("every write was taken")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    with Demo(tmp_path_factory.mktemp("disk") / "data", "--nodes", "1", driver=REAL) as running:
+        yield running
+
+
+def until(ask: Callable[[], Answer], code: int) -> Answer:
+    """Ask until that is the answer's code."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            answer = ask()
+            if answer.code == code:
+                return answer
+        except (OSError, http.client.HTTPException):
+            pass
+        assert time.monotonic() < deadline, f"no answer {code}"
+
+
+@pytest.mark.seconds_max(120)
+@pytest.mark.parametrize(
+    ("trouble", "first", "then"),
+    [
+        (Failing, "the store cannot be written: disk I/O error", "mvcc: database space exceeded"),
+        (Locked, *["the store cannot be written: database is locked"] * 2),
+    ],
+)
+def test_writes_are_refused_in_words_while_reads_and_watches_go_on(
+    demo: Demo, tmp_path: Path, trouble: Callable[[Demo], Failing | Locked], first: str, then: str
+) -> None:
+    api, name = Api(demo, tmp_path), trouble.__name__.lower()
+    assert api.post(CONFIGMAPS, configmap(f"{name}-before", a="a")).code == 201
+    broken = trouble(demo)
+    try:
+        refused = _until_refused(api, name)
+        assert refused.json["message"] in (f"etcdserver: {first}", f"etcdserver: {then}")
+        assert until(lambda: api.get(f"{CONFIGMAPS}/{name}-before"), 200).json["data"] == {"a": "a"}
+        for method, path, body in (
+            ("POST", CONFIGMAPS, configmap(f"{name}-refused")),
+            ("PUT", f"{CONFIGMAPS}/{name}-before", configmap(f"{name}-before", a="b")),
+            ("DELETE", f"{CONFIGMAPS}/{name}-before", b""),
+        ):
+            refused = api.ask(method, path, body)
+            assert (refused.code, refused.json["message"]) == (500, f"etcdserver: {then}")
+        listed = api.get(CONFIGMAPS).json
+        watched = api.get(f"{CONFIGMAPS}?watch=1&timeoutSeconds=1&resourceVersion=0")
+        assert f"{name}-before" in watched.body.decode()
+        assert f"{name}-refused" not in {one["metadata"]["name"] for one in listed["items"]}
+    finally:
+        broken.heal()
+    until(lambda: api.post(CONFIGMAPS, configmap(f"{name}-after")), 201)
+    names = {one["metadata"]["name"] for one in api.get(CONFIGMAPS).json["items"]}
+    assert {f"{name}-before", f"{name}-after"} <= names and f"{name}-refused" not in names
+    since = api.get(
+        f"{CONFIGMAPS}?watch=1&timeoutSeconds=1&resourceVersion="
+        f"{listed['metadata']['resourceVersion']}"
+    )  # nothing that was seen then happened otherwise
+    assert f"{name}-after" in since.body.decode() and "ERROR" not in since.body.decode()
+
+
+@pytest.mark.seconds_max(60)
+def test_the_end_leaves_no_log_beside_the_database(tmp_path: Path) -> None:
+    with Demo(tmp_path / "data", "--nodes", "1", driver=REAL) as demo:
+        demo.process.terminate()
+        assert demo.errors() == ""
+    assert [one.name for one in (tmp_path / "data").glob("store*")] == ["store.sqlite3"]
