@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,18 @@ import pytest
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import REAL, Demo
+
+
+@pytest.fixture(autouse=True)
+def is_new_enough(request: pytest.FixtureRequest) -> None:
+    """An old kubectl cannot say what some tests ask for; where CI runs, there is a newer one."""
+    mark = request.node.get_closest_marker("kubectl_since")
+    if mark is None:
+        return
+    needed, why = mark.args
+    if kubectls.minor_of(kubectls.newest()) < needed:
+        missing = "kubectl {}.{} or newer is needed: {}".format(*needed, why)
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 WAIT_SECONDS = 60
@@ -109,7 +110,12 @@ class Kubectl:
         )  # fmt: skip
 
     def object(self, *arguments: str) -> dict[str, Any]:
-        return dict(yaml.safe_load(self("get", *arguments, "-o", "json")))
+        """What `get` shows; an old program also shows the managed fields nobody asked for."""
+        shown: dict[str, Any] = yaml.safe_load(self("get", *arguments, "-o", "json"))
+        if "--show-managed-fields" not in arguments:
+            for one in (shown, *shown.get("items", ())):
+                one["metadata"].pop("managedFields", None)
+        return shown
 
     def until(self, true: Callable[[str], Any], *arguments: str) -> str:
         """Ask until what is printed is as wanted."""
@@ -151,6 +157,11 @@ def newest() -> Path:
 def oldest() -> Path:
     """Debian's 1.20 where it is: as old as the clusters of the older profiles."""
     return min(programs(), key=minor_of)
+
+
+def since(major: int, minor: int, why: str) -> pytest.MarkDecorator:
+    """Marks a test for which an older kubectl lacks the command, the flag or the words."""
+    return pytest.mark.kubectl_since((major, minor), why)
 
 
 def label(program: Path) -> str:

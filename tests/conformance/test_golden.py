@@ -19,7 +19,7 @@ import yaml
 from tests.conformance import kubectl as kubectls
 from tests.conformance import manifests
 from tests.conformance.api import Answer, Api
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import Kubectl, since
 from tests.lifecycle.hosting.running import REAL, Demo
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -125,6 +125,7 @@ def in_containerd(pod: dict[str, Any]) -> dict[str, Any]:
     return container
 
 
+@since(1, 31, "`describe` has another layout")
 @pytest.mark.usefixtures("running")
 def test_the_pod_is_described_in_the_golden_layout(kubectl: Kubectl) -> None:
     then = words((GOLDEN / "describe-pod-1.22.txt").read_text())

@@ -15,7 +15,7 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import Kubectl, since
 from tests.conformance.prints import has
 from tests.conformance.test_kubectl_authentication import asked
 from tests.httpsserver import Server
@@ -96,6 +96,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
             yield started(demo, where / "home")
 
 
+@since(1, 28, "it has no `auth whoami`")
 def test_a_user_of_the_companys_webhook_works_and_a_stranger_does_not(guarded: Kubectl) -> None:
     bare = guarded.bare()
 
@@ -120,6 +121,7 @@ def test_everybody_reads_cluster_info_and_nothing_else_there(guarded: Kubectl) -
     assert 'User \\"system:anonymous\\" cannot list' in refused.value.read().decode()
 
 
+@since(1, 28, "it has no `auth whoami`")
 def test_a_node_joins_by_a_bootstrap_token(guarded: Kubectl, tmp_path: Path) -> None:
     guarded("apply", "-f", "-", given=TOKEN)
     key = ec.generate_private_key(ec.SECP256R1())

@@ -11,7 +11,7 @@ import pytest
 
 from lifecycle import catalog
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import Kubectl, since
 from tests.lifecycle.hosting.running import REAL, Demo
 
 MANIFEST = str(Path(catalog.__file__).parent / "metrics-server.yaml")
@@ -35,6 +35,7 @@ def fresh(alone: Demo, home: Path) -> Kubectl:
     return kubectl
 
 
+@since(1, 27, "it does not know aggregated discovery")
 @pytest.mark.seconds_max(300)
 def test_the_life_of_the_metrics_api(fresh: Kubectl) -> None:
     rows = fresh.until(lambda out: "v2.autoscaling" in out, "get", "apiservices")

@@ -10,10 +10,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import Kubectl, since
 from tests.conformance.prints import has
 
 
+@since(1, 28, "it has no `auth whoami`")
 def test_an_openid_connect_user_works_with_the_token_of_the_simulated_issuer(
     kubectl: Kubectl,
 ) -> None:
@@ -25,6 +26,7 @@ def test_an_openid_connect_user_works_with_the_token_of_the_simulated_issuer(
     assert 'User "oidc:oidc-user" cannot list' in user.fails("get", "secrets", "-n", "kube-system")
 
 
+@since(1, 28, "it has no `auth whoami`")
 def test_a_user_asks_for_a_certificate_and_comes_back_with_it(
     kubectl: Kubectl, tmp_path: Path
 ) -> None:
@@ -69,6 +71,7 @@ def test_a_denied_request_gets_no_certificate(kubectl: Kubectl) -> None:
     kubectl("delete", "csr", "newcomer")
 
 
+@since(1, 28, "it has no `auth whoami`")
 def test_a_token_bound_to_a_secret_works_until_the_secret_goes(kubectl: Kubectl) -> None:
     kubectl("create", "secret", "generic", "anchor")
     bound = "--bound-object-kind=Secret", "--bound-object-name=anchor"
@@ -81,6 +84,7 @@ def test_a_token_bound_to_a_secret_works_until_the_secret_goes(kubectl: Kubectl)
     kubectl("delete", "secret", "anchor")
 
 
+@since(1, 28, "it has no `auth whoami`")
 def test_acting_as_a_service_account_brings_its_groups(kubectl: Kubectl) -> None:
     said = kubectl("auth", "whoami", "--as=system:serviceaccount:default:default")
 

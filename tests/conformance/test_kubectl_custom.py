@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import Kubectl, since
 
 NAME = "crontabs.stable.example.com"
 DEFINITION = """
@@ -107,6 +107,7 @@ def test_get_prints_the_definitions_columns(kubectl: Kubectl) -> None:
     assert "crontab.stable.example.com/my-new-cron-object" in kubectl("get", "all")
 
 
+@since(1, 27, "`explain` has another layout")
 def test_describe_and_explain_know_the_kind(kubectl: Kubectl) -> None:
     said = kubectl("describe", "crontab", "my-new-cron-object")
     assert "API Version:  stable.example.com/v1" in said
@@ -137,6 +138,7 @@ def test_scale_writes_the_path_that_the_definition_names(kubectl: Kubectl) -> No
     assert kubectl.object("ct", "my-new-cron-object")["spec"]["replicas"] == 5
 
 
+@since(1, 24, "`patch` has no `--subresource`")
 def test_patches_are_merge_and_json_patches(kubectl: Kubectl) -> None:
     patch = json.dumps({"spec": {"image": "other"}})
     kubectl("patch", "ct", "my-new-cron-object", "--type=merge", "-p", patch)
@@ -150,6 +152,7 @@ def test_patches_are_merge_and_json_patches(kubectl: Kubectl) -> None:
     assert kubectl.object("ct", "my-new-cron-object")["status"] == {"replicas": 5}
 
 
+@since(1, 25, "it validates by itself")
 def test_unknown_fields_are_refused_or_warned_of(kubectl: Kubectl) -> None:
     odd = CRONTAB.replace("replicas: 2", "bogus: 2").replace("my-new-cron-object", "odd")
     said = kubectl.fails("apply", "-f", "-", given=odd)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import Kubectl, since
 
 MISTAKES = yaml.safe_load((Path(__file__).parent / "mistakes.yaml").read_text())
 
@@ -23,6 +23,7 @@ def here(kubectl: Kubectl) -> Iterator[Kubectl]:
         yield within
 
 
+@since(1, 25, "it validates by itself")
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one["what"])
 def test_a_mistake_is_told_in_upstreams_words(here: Kubectl, mistake: dict[str, str]) -> None:
     if "then" in mistake:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conformance import manifests
-from tests.conformance.kubectl import WAIT_SECONDS, Kubectl
+from tests.conformance.kubectl import WAIT_SECONDS, Kubectl, since
 from tests.conformance.prints import fits, has
 
 
@@ -72,6 +72,7 @@ replicaset.apps/nginx-5869d7778c   3         3         3       {age}
     )
 
 
+@since(1, 31, "`describe` has another layout")
 def test_describe_deployment(kubectl: Kubectl, nginx: str) -> None:
     fits(
         kubectl("describe", "deployment", "nginx"),
@@ -148,6 +149,7 @@ Events:
     )
 
 
+@since(1, 26, "it has no `events`")
 def test_events_tell_the_life_of_a_pod(kubectl: Kubectl, nginx: str) -> None:
     rows = [row[1:] for row in kubectl.run("get", "events").rows()]
     told = {(row[0], row[1], row[2].split("/")[0]) for row in rows}
