@@ -125,7 +125,7 @@ def in_containerd(pod: dict[str, Any]) -> dict[str, Any]:
     return container
 
 
-@since(1, 31, "`describe` has another layout")
+@since(1, 33, "`describe` has another word")
 @pytest.mark.usefixtures("running")
 def test_the_pod_is_described_in_the_golden_layout(kubectl: Kubectl) -> None:
     then = words((GOLDEN / "describe-pod-1.22.txt").read_text())

@@ -72,7 +72,7 @@ replicaset.apps/nginx-5869d7778c   3         3         3       {age}
     )
 
 
-@since(1, 31, "`describe` has another layout")
+@since(1, 30, "`describe` has another layout")
 def test_describe_deployment(kubectl: Kubectl, nginx: str) -> None:
     fits(
         kubectl("describe", "deployment", "nginx"),
