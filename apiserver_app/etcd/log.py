@@ -48,6 +48,7 @@ _UPDATE_CLUSTER = (
     f"UPDATE {_CLUSTERS} SET revision=%s, compacted=%s, now=%s, rand=%s, steps=%s, seq=%s, "
     "control=%s, leases=%s, incarnation=%s WHERE id=%s"
 )
+_COMPACTED = f"UPDATE {_CLUSTERS} SET compacted=%s WHERE id=%s"
 
 
 class DatabaseBackend:
@@ -156,7 +157,10 @@ class DatabaseBackend:
         return (row for row in rows if row.key.startswith(prefix))
 
     def compact(self, revision: int) -> int:
-        """In batches, so that no transaction is long."""
+        """In batches, so that no transaction is long. How far comes first: whatever interrupts it,
+        no revision is missing that must be there."""
+        with connection.cursor() as cursor:
+            cursor.execute(_COMPACTED, (revision, self._id))
         dead = (
             f"SELECT id FROM {_LOG} AS old WHERE cluster_id=%s AND revision<=%s AND (deleted OR "
             f"EXISTS (SELECT 1 FROM {_LOG} AS new WHERE new.cluster_id=old.cluster_id AND "

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # the files and folders of a data directory
 OWN = (
-    "*.sqlite3*", "endpoints.json", "kubeconfig", "kubeconfigs", "kubeconfigs/*", "lock", "pki",
-    "pki/*", "quarantine.json", "secret-key", "traces", "traces/*",
+    "*.mark", "*.sqlite3*", "endpoints.json", "kubeconfig", "kubeconfigs", "kubeconfigs/*", "lock",
+    "pki", "pki/*", "quarantine.json", "secret-key", "traces", "traces/*", "worker.log*",
 )  # fmt: skip
 LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end
 
@@ -64,7 +64,7 @@ def prepare(given: options.Options) -> Prepared:
     https = bind(given.host, given.tls_port)
     urls = f"http://{_authority(http)}", f"https://{_authority(https)}"
     os.umask(0o077)
-    lock = _take_data_dir(given.data_dir)
+    lock = take_data_dir(given.data_dir)
     _make_private(given.data_dir)
     os.environ.update(child.environment(given))
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
@@ -97,7 +97,7 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _take_data_dir(data_dir: Path) -> int:
+def take_data_dir(data_dir: Path) -> int:
     """Creates and locks the data directory; returns the descriptor of the lock."""
     try:
         data_dir.mkdir(parents=True, exist_ok=True)

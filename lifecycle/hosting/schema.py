@@ -16,7 +16,15 @@ from django.db.utils import DatabaseError, OperationalError, ProgrammingError
 
 def migrate_if_needed() -> bool:
     """Migrates the store if necessary; returns whether it was. Raises ValueError."""
-    missing = _wanted() - _applied()
+    wanted, applied = _wanted(), _applied()
+    ours = {app for app, _ in wanted}
+    newer = sorted(name for app, name in applied - wanted if app in ours)
+    if newer:
+        raise ValueError(
+            f"the data directory was last used by a newer version (it has {newer[-1]}); use that "
+            "one, or choose another --data-dir"
+        )
+    missing = wanted - applied
     if missing:
         call_command("migrate", verbosity=0, interactive=False)
     return bool(missing)

@@ -108,7 +108,7 @@ class Edge:
         await self._application.load_django()
         link = links.LoopLink(self._loop, self._port)
         try:
-            await asyncio.to_thread(process.prepare)
+            await asyncio.to_thread(process.prepare, self._prepared.options)
             built = process.build(self._prepared.options, self._loop, link.to_edge)
         except ValueError as error:
             _say(f"the cluster cannot be started: {error}")

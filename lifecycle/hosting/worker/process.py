@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lifecycle.hosting import board, child, logfile
+from lifecycle.hosting import board, child, logfile, storecheck
 from lifecycle.hosting.options import Options
 from lifecycle.hosting.port import frames, links
 
@@ -112,13 +112,15 @@ def main(arguments: Sequence[str]) -> int:
     os._exit(code)
 
 
-def prepare() -> None:
-    """Django and an up-to-date store. Blocks; nothing is served yet."""
+def prepare(options: Options) -> None:
+    """Django, and an up-to-date store without damage. Blocks; nothing is served yet. Raises
+    ValueError."""
     import django
 
     django.setup()
     from lifecycle.hosting import schema
 
+    storecheck.check(options.data_dir)
     schema.migrate_if_needed()
 
 
@@ -143,7 +145,7 @@ async def _serve(end: socket.socket, options: Options, written: mmap.mmap) -> in
     loop.set_exception_handler(_die_of_it)
     outbox: list[links.SocketLink] = []
     try:
-        prepare()
+        prepare(options)
         built = build(options, loop, lambda messages: outbox[0].send(messages))
     except ValueError as error:
         print(f"the cluster cannot be started: {error}", file=sys.stderr)
