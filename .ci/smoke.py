@@ -31,7 +31,7 @@ def main(scratch: Path) -> int:
         endpoints = until("the demo is up", START_SECONDS_MAX, demo, lambda: read(data))
         kubectl(data, "create", "deployment", "web", "--image=nginx", "--replicas=2")
         until("its pods run", RUNNING_SECONDS_MAX, demo, lambda: running(data) == 2)
-        page(endpoints["http"])
+        page(endpoints)
         os.kill(endpoints["pid"], signal.SIGTERM)
         print(f"stopped with exit code {demo.wait(STOP_SECONDS_MAX)}", flush=True)
     finally:
@@ -65,10 +65,16 @@ def running(data: Path) -> int:
     return sum(pod["status"].get("phase") == "Running" for pod in pods)
 
 
-def page(base: str) -> None:
-    """The page, the API without TLS, the product API and its schema answer."""
-    for path in ("/", "/readyz", "/version", "/viz/v1/traces", "/viz/v1/schema"):
-        with urllib.request.urlopen(base + path, timeout=20) as answer:
+def page(endpoints: dict[str, Any]) -> None:
+    """The page's link, the API without TLS, the product API and its schema answer."""
+    link = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with link.open(endpoints["page"], timeout=20) as answer:
+        print(f"the link led to {answer.url}: {answer.status}", flush=True)
+    for path in ("/readyz", "/version", "/viz/v1/traces", "/viz/v1/schema"):
+        asked = urllib.request.Request(endpoints["http"] + path)
+        if path.startswith("/viz"):
+            asked.add_header("Authorization", f"Bearer {endpoints['token']}")
+        with urllib.request.urlopen(asked, timeout=20) as answer:
             print(f"GET {path}: {answer.status}", flush=True)
 
 

@@ -15,15 +15,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("LIFECYCLE_DATA_DIR", "data")).absolute()
 
 
-def _secret_key() -> str:
-    """The demo's own key, so that cookies outlive a restart; otherwise one for this process."""
-    try:
-        return (DATA_DIR / "secret-key").read_text().strip()
-    except OSError:
-        return secrets.token_urlsafe(48)
-
-
-SECRET_KEY = _secret_key()
+SECRET_KEY = secrets.token_urlsafe(48)  # signs nothing: sessions are lifecycle.hosting.edge.access
 DEBUG = False
 ALLOWED_HOSTS = ["*"]  # the edge has checked the host: lifecycle.hosting.edge.origins
 
@@ -96,6 +88,16 @@ SPECTACULAR_SETTINGS = {
     ),
     "VERSION": "v1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {
+            "token": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "`token` of endpoints.json in the data directory, or `viewer_token`",
+            }
+        }
+    },
+    "SECURITY": [{"token": []}],
 }
 SILENCED_SYSTEM_CHECKS = ["security.W004"]  # plain HTTP on this machine is part of the product
 

@@ -30,6 +30,9 @@ then, in another terminal:
   export KUBECONFIG=/tmp/class/kubeconfig
   kubectl get nodes
 
+the page opens with the link that is printed; a program sends the token of DIR/endpoints.json:
+  curl -H "Authorization: Bearer TOKEN" http://127.0.0.1:8080/viz/v1/clusters/demo
+
 flags of kube-apiserver, each as --apiserver-arg FLAG=VALUE:
   authorization-mode=ABAC,RBAC and authorization-policy-file=policy.jsonl
   authorization-config=authz.yaml, authentication-config=authn.yaml (read again when they change)
@@ -60,6 +63,8 @@ class Options:
     kubernetes_version: str = DEFAULT_VERSION
     profile: str = DEFAULT_PROFILE
     browser: bool = True
+    auth: bool = True
+    new_tokens: bool = False
     single_process: bool = False
     cluster: str = "demo"
     apiserver_args: tuple[str, ...] = ()
@@ -94,6 +99,8 @@ def parse(arguments: Sequence[str]) -> Options:
         kubernetes_version=given.kubernetes_version or version,
         profile=given.profile,
         browser=not given.no_browser,
+        auth=not given.no_auth,
+        new_tokens=given.new_tokens,
         single_process=given.single_process,
         apiserver_args=(*arguments_, *given.apiserver_arg),
         limits=tuple(given.limit),
@@ -186,6 +193,12 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_repeated(made)
     add("--no-browser", action="store_true", help="do not open the page in a browser")
+    add(
+        "--no-auth",
+        action="store_true",
+        help="whoever reaches the page drives the cluster, without a token; on loopback only",
+    )
+    add("--new-tokens", action="store_true", help="links and sessions of the page begin anew")
     add("--single-process", action="store_true", help="edge and worker in one process")
     return made
 

@@ -7,6 +7,8 @@ served. The worker starts here, before the server's imports, so that both happen
 from __future__ import annotations
 
 import fcntl
+import ipaddress
+import json
 import os
 import secrets
 import socket
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from lifecycle.hosting import child, options
 from lifecycle.hosting.board import Board
+from lifecycle.hosting.edge import access
 
 if TYPE_CHECKING:
     from apiserver_app.auth import pki
@@ -25,8 +28,11 @@ if TYPE_CHECKING:
 # the files and folders of a data directory
 OWN = (
     "*.mark", "*.sqlite3*", "endpoints.json", "kubeconfig", "kubeconfigs", "kubeconfigs/*", "lock",
-    "pki", "pki/*", "quarantine.json", "secret-key", "traces", "traces/*", "worker.log*",
+    "page-tokens.json", "pki", "pki/*", "quarantine.json", "secret-key", "traces", "traces/*",
+    "worker.log*",
 )  # fmt: skip
+TOKENS = "page-tokens.json"  # by role
+TOKEN_CHARACTERS_MIN = 16
 LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end
 
 
@@ -43,11 +49,30 @@ class Prepared:
     https: socket.socket
     http_url: str
     https_url: str
+    on_loopback: bool
     lock: int
     keys: pki.Pki
+    tokens: dict[str, str]
     client_authorities: list[str]
     board: Board
     worker: child.Child | None
+
+    def page(self, role: str, base: str) -> str:
+        """Returns the link that lets its reader in with a role."""
+        return f"{base}/?token={self.tokens[role]}" if self.tokens else f"{base}/"
+
+    def links(self) -> str:
+        """Returns what the terminal shows. On a network there are two links, both with TLS."""
+        if self.on_loopback:
+            return f"  page        {self.page(access.DRIVER, self.http_url)}\n"
+        return (
+            f"  page        {self.page(access.DRIVER, self.https_url)}\n"
+            "              whoever has this link drives the cluster\n"
+            f"  to watch    {self.page(access.VIEWER, self.https_url)}\n"
+            "              whoever has this link may look at everything and change nothing\n"
+            f"  WARNING     {self.http_url} is not encrypted: whoever shares the network can\n"
+            "              read what is sent there, tokens too. Give away the links above only\n"
+        )
 
     @property
     def kubeconfig(self) -> Path:
@@ -63,16 +88,25 @@ def prepare(given: options.Options) -> Prepared:
     http = bind(given.host, given.port)
     https = bind(given.host, given.tls_port)
     urls = f"http://{_authority(http)}", f"https://{_authority(https)}"
+    on_loopback = ipaddress.ip_address(http.getsockname()[0]).is_loopback
+    if not given.auth and not on_loopback:
+        raise StartError(
+            f"--no-auth is for loopback: whoever reaches {given.host} would drive the cluster; "
+            "leave it out, or use --host 127.0.0.1"
+        )
     os.umask(0o077)
     lock = take_data_dir(given.data_dir)
     _make_private(given.data_dir)
     os.environ.update(child.environment(given))
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
     keys = _make_identities(given, urls[1])
+    tokens = _make_tokens(given) if given.auth else {}
     authorities = _client_authorities(given)
     board = Board()
     worker = None if given.single_process else child.spawn(given, (lock,), board.descriptor)
-    return Prepared(given, http, https, *urls, lock, keys, authorities, board, worker)
+    return Prepared(
+        given, http, https, *urls, on_loopback, lock, keys, tokens, authorities, board, worker
+    )
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -156,7 +190,7 @@ def _lives(pid: str) -> bool:
 
 
 def _make_identities(given: options.Options, url: str) -> pki.Pki:
-    """Certificates, kubeconfigs, and the key that signs the page's cookies."""
+    """Certificates and kubeconfigs."""
     from apiserver_app.auth import kubeconfig, pki
     from lifecycle.hosting import apiserver
 
@@ -164,12 +198,45 @@ def _make_identities(given: options.Options, url: str) -> pki.Pki:
     try:
         keys = pki.load(given.data_dir, time.time_ns() // 1000, hosts)
         kubeconfig.write(keys, url)
-        cookie_key = given.data_dir / "secret-key"
-        if not cookie_key.exists():
-            pki.write_file(cookie_key, secrets.token_urlsafe(48).encode(), 0o600)
     except (pki.PkiError, OSError) as error:
         raise StartError(str(error)) from error
     return keys
+
+
+def _make_tokens(given: options.Options) -> dict[str, str]:
+    """Returns the page's tokens by role; those that are missing are made and kept."""
+    from apiserver_app.auth import pki
+
+    path = given.data_dir / TOKENS
+    made = {role: secrets.token_urlsafe(32) for role in access.ROLES if role}
+    try:
+        kept = {} if given.new_tokens or not path.exists() else _read_tokens(path)
+        tokens = {**made, **kept}
+        if tokens != kept:
+            pki.write_file(path, json.dumps(tokens, indent=2).encode() + b"\n", 0o600)
+    except OSError as error:
+        raise StartError(str(error)) from error
+    return tokens
+
+
+def _read_tokens(path: Path) -> dict[str, str]:
+    """Raises StartError with file and line."""
+    advice = "; delete the file to have new tokens made"
+    try:
+        tokens = json.loads(path.read_bytes())
+    except json.JSONDecodeError as error:
+        raise StartError(f"{path}, line {error.lineno}: {error.msg}{advice}") from error
+    except UnicodeDecodeError as error:
+        raise StartError(f"{path}: this is not text{advice}") from error
+    if not isinstance(tokens, dict):
+        raise StartError(f"{path}, line 1: tokens by role are expected{advice}")
+    for role, token in tokens.items():
+        if role not in access.ROLES or not role:
+            raise StartError(f"{path}: there is no role {role!r}{advice}")
+        if not isinstance(token, str) or len(token) < TOKEN_CHARACTERS_MIN:
+            least = f"at least {TOKEN_CHARACTERS_MIN} characters"
+            raise StartError(f"{path}: the token of the {role} needs {least}{advice}")
+    return tokens
 
 
 def _client_authorities(given: options.Options) -> list[str]:

@@ -24,7 +24,7 @@ from lifecycle.hosting.edge.adapter import server, tls  # isort: skip
 
 from apiserver_app.handlers.server import life
 from lifecycle.hosting import child, memory, preparation, quarantine, supervision
-from lifecycle.hosting.edge import api, app, fanout, origins, staticfiles
+from lifecycle.hosting.edge import access, api, app, fanout, origins, staticfiles
 from lifecycle.hosting.port import edgeport, links
 from lifecycle.hosting.worker import process
 
@@ -63,10 +63,13 @@ class Edge:
             self._fanout,
             prepared.options.data_dir,
             origins.own_names([prepared.options.host]),
+            access.Access(prepared.tokens),
         )
         static = staticfiles.StaticFiles(child.PROJECT / "static")
         self._application = app.Application(services, static, load_django)
-        self._server = server.EdgeServer(self._application, self._on_listening)
+        self._server = server.EdgeServer(
+            self._application, self._on_listening, self._application.refusal
+        )
         self._supervisor = supervision.Supervisor(
             self._port, self._spawn, _say, lambda: self._begin_stop(1), prepared.board,
             functools.partial(quarantine.note, prepared.options.data_dir),
@@ -156,18 +159,22 @@ class Edge:
                 _say(f"the API server cannot be reached again: {error}")
 
     def _write_endpoints(self) -> None:
-        process = self._supervisor.process
+        process, prepared = self._supervisor.process, self._prepared
         endpoints = {
-            "http": self._prepared.http_url,
-            "https": self._prepared.https_url,
-            "kubeconfig": str(self._prepared.kubeconfig),
+            "http": prepared.http_url,
+            "https": prepared.https_url,
+            "token": prepared.tokens.get(access.DRIVER, ""),
+            "page": prepared.page(access.DRIVER, prepared.http_url),
+            "viewer_token": prepared.tokens.get(access.VIEWER, ""),
+            "viewer_page": prepared.page(access.VIEWER, prepared.http_url),
+            "kubeconfig": str(prepared.kubeconfig),
             "pid": os.getpid(),
             "worker_pid": os.getpid() if process is None else process.pid,
         }
         try:
-            _write_atomically(self._prepared.endpoints, endpoints)
+            _write_atomically(prepared.endpoints, endpoints)
         except OSError as error:
-            _say(f"{self._prepared.endpoints} is not up to date: {error.strerror}")
+            _say(f"{prepared.endpoints} is not up to date: {error.strerror}")
 
     def _announce(self, info: dict[str, Any]) -> None:
         nodes = info.get("nodes", self._prepared.options.nodes)
@@ -175,14 +182,15 @@ class Edge:
         version = info.get("version", self._prepared.options.kubernetes_version)
         print(
             f"\n  Kubernetes {version}, {count} node{'s' if count != 1 else ''}, simulated\n\n"
-            f"  page        {self._prepared.http_url}/\n"
+            f"{self._prepared.links()}"
             f"  kubeconfig  {self._prepared.kubeconfig}\n"
             f"              export KUBECONFIG={self._prepared.kubeconfig}\n"
             f"  stop        Ctrl-C, or kill {os.getpid()}\n",
             flush=True,
         )
         if self._prepared.options.browser and _has_display():
-            threading.Thread(target=_browse, args=(self._prepared.http_url,), daemon=True).start()
+            page = self._prepared.page(access.DRIVER, self._prepared.http_url)
+            threading.Thread(target=_browse, args=(page,), daemon=True).start()
 
     # -- end ------------------------------------------------------------------------------------
 

@@ -7,8 +7,12 @@ const hosts = Object.fromEntries(
   names.map((name) => [name, /** @type {HTMLElement} */ (document.getElementById(name))]),
 );
 const query = new URLSearchParams(location.search);
-const { cluster = '', version = '' } = document.body.dataset;
-const app = new App(hosts, { cluster: query.get('cluster') || cluster || 'demo', version });
+const { cluster = '', version = '', role } = document.body.dataset;
+const app = new App(hosts, {
+  cluster: query.get('cluster') || cluster || 'demo',
+  version,
+  watches: role === 'viewer',
+});
 app.start();
 const recording = query.get('trace');
 if (recording) app.openSaved(recording).catch(() => app.openLive());

@@ -38,7 +38,7 @@ def look(chromium: Browser, demo: Demo) -> Iterator[Look]:
     opened: list[Sight] = []
 
     def one(*arguments: object, **options: object) -> Sight:
-        sight = Sight(chromium, demo.endpoints["http"], *arguments, **options)  # type: ignore[arg-type]
+        sight = Sight(chromium, demo.endpoints["page"], *arguments, **options)  # type: ignore[arg-type]
         opened.append(sight)
         return sight
 

@@ -38,12 +38,14 @@ class Sight:
     """A window with the page in it."""
 
     def __init__(
-        self, browser: Browser, url: str, size: tuple[int, int] = ROOMY, *,
+        self, browser: Browser, link: str, size: tuple[int, int] = ROOMY, *,
         query: str = "theme=light&lang=en", expects: str = "", **options: Any,
     ) -> None:  # fmt: skip
-        """Complaints that match `expects` are part of the test; all others are failures."""
+        """Opens the page's link. Complaints that match `expects` are part of the test; all others
+        are failures."""
         self._expects = re.compile(expects) if expects else None
-        self.url, self.complaints, self._foreign = url, list[str](), list[str]()
+        self.url, _, token = link.partition("/?")
+        self.complaints, self._foreign = list[str](), list[str]()
         self.context = browser.new_context(
             viewport={"width": size[0], "height": size[1]}, **options
         )
@@ -54,7 +56,7 @@ class Sight:
         self.page.on("requestfailed", lambda one: self._failed(one.url, one.failure or ""))
         self.page.on("request", lambda one: self._asked(one.url))
         self.page.on("websocket", lambda one: self._asked(one.url))
-        self.page.goto(f"{url}/?{query}")
+        self.page.goto(f"{self.url}/?{token}&{query}")
         expect(self.page.locator(".map .node, .map .bay").first).to_be_visible()
         expect(self.page.locator("body")).to_have_attribute("aria-busy", "false")  # all is read
 

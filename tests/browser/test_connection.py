@@ -22,7 +22,7 @@ def test_the_server_is_started_again_on_its_port(chromium: Browser, tmp_path: Pa
         ports = [
             url.rpartition(":")[2] for url in (first.endpoints["http"], first.endpoints["https"])
         ]
-        sight = Sight(chromium, first.endpoints["http"], expects=LOST)
+        sight = Sight(chromium, first.endpoints["page"], expects=LOST)
         expect(sight.page.get_by_title("Deployment before")).to_be_visible()
         revision = asking.state(first)["revision"]
     assert_lost(sight, revision)
@@ -38,7 +38,7 @@ def test_the_server_is_started_again_on_its_port(chromium: Browser, tmp_path: Pa
 def test_the_worker_dies_and_is_started_again(chromium: Browser, tmp_path: Path) -> None:
     with Demo(tmp_path / "data", "--speed", "max", driver=REAL) as demo:
         asking.run(demo, "before", 1)
-        sight = Sight(chromium, demo.endpoints["http"], expects=f"{LOST}|status of 50[0-9]")
+        sight = Sight(chromium, demo.endpoints["page"], expects=f"{LOST}|status of 50[0-9]")
         expect(sight.page.get_by_title("Deployment before")).to_be_visible()
 
         os.kill(worker_of(demo), signal.SIGKILL)

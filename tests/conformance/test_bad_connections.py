@@ -84,11 +84,14 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("what", FRAMES)
-def test_frames_of_websockets_that_are_none_end_the_connection(api: Api, what: str) -> None:
+def test_frames_of_websockets_that_are_none_end_the_connection(
+    api: Api, cluster: Demo, what: str
+) -> None:
     head = (
         "GET /ws/v1/clusters/demo/trace HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        f"Authorization: {cluster.credential['Authorization']}\r\n\r\n"
     )
     with api.dial() as line:
         line.sendall(head.encode())

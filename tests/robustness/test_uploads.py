@@ -121,6 +121,7 @@ def test_many_uploads_at_once_are_told_to_come_back(demo: Demo, tmp_path: Path) 
     for connection in connections:
         connection.putrequest("POST", "/viz/v1/traces/import")
         connection.putheader("Content-Length", str(MIB))
+        connection.putheader("Authorization", demo.credential["Authorization"])
         connection.endheaders()
         connection.send(b"x" * 10)
     late = connections[-1].getresponse()

@@ -20,6 +20,14 @@ def messages_of(error: errors.ApiError) -> list[dict[str, Any]]:
     return messages(error.code, "application/json", body, headers)
 
 
+def problem(
+    status: int, title: str, detail: str, headers: list[tuple[str, str]] | None = None
+) -> list[dict[str, Any]]:
+    """Returns the messages of an error of the product API, as RFC 9457 words it."""
+    body = json.dumps({"title": title, "status": status, "detail": detail}).encode()
+    return messages(status, "application/problem+json", body, headers)
+
+
 def messages(
     status: int, content_type: str, body: bytes, headers: list[tuple[str, str]] | None = None
 ) -> list[dict[str, Any]]:

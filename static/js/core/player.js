@@ -25,10 +25,14 @@ import { BACKLOG_MAX, Pace, SPEED_TOLD_MAX } from './pace.js';
  *   set?: import('../types.js').Breakpoint[], [more: string]: unknown}) => void} Control */
 
 export class Player {
-  /** @param {History} history @param {{live: boolean, control?: Control}} options */
-  constructor(history, { live, control }) {
+  /**
+   * @param {History} history
+   * @param {{live: boolean, watches?: boolean, control?: Control}} options
+   */
+  constructor(history, { live, watches = false, control }) {
     this.history = history;
     this.live = live;
+    /** whether what is done here reaches the cluster */ this.drives = live && !watches;
     this.control = control || (() => {});
     this.cursor = 0;
     /** scrubbed back by hand: the banner shows until live again */ this.past = false;

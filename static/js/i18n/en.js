@@ -33,6 +33,8 @@ export default {
   'moment.lost': 'connection lost',
   'moment.connecting': 'connecting',
   'lost.text': 'Shown up to revision {rev}. Reconnecting.',
+  'lost.refused':
+    'Your session has ended: load the page again, with the link that the terminal shows now.',
   'loading.text': 'Loading the trace: {n} records so far.',
   'past.revision': 'Revision {rev}',
   'past.live': 'Live is {rev}, {time} later. Dotted means not yet.',
@@ -55,6 +57,7 @@ export default {
   'bench.none': 'The API server’s answers appear here.',
   'bench.sending': 'Waits with the cluster.',
   'bench.replay': 'A recording can only be read.',
+  'bench.watch': 'You are watching. Whoever has the other link drives the cluster.',
   'bench.kubectl': 'A real kubectl works too: use the kubeconfig the server printed.',
   'bench.edit': 'Edit the manifest',
   'bench.failed': 'The request did not arrive: {message}',

@@ -3,15 +3,6 @@
 
 const BASE = '/viz/v1';
 
-/**
- * Django's token for requests that change something, if there is one.
- * @returns {Record<string, string>}
- */
-function csrf() {
-  const found = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
-  return found ? { 'X-CSRFToken': decodeURIComponent(found[1]) } : {};
-}
-
 /** @param {string} path @param {RequestInit} [options] */
 async function ask(path, options = {}) {
   const response = await fetch(`${BASE}${path}`, options);
@@ -26,7 +17,7 @@ async function ask(path, options = {}) {
 const post = (path, body) =>
   ask(path, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...csrf() },
+    headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
 
@@ -59,7 +50,7 @@ export function clusterApi(cluster) {
     apply: (manifest, user) =>
       ask(`${base}/apply?as=${encodeURIComponent(user)}`, {
         method: 'POST',
-        headers: { 'Content-Type': 'application/yaml', ...csrf() },
+        headers: { 'Content-Type': 'application/yaml' },
         body: manifest,
       }),
   };
@@ -78,7 +69,7 @@ export const traces = {
   import: (file) =>
     ask('/traces/import', {
       method: 'POST',
-      headers: { 'Content-Type': 'application/octet-stream', ...csrf() },
+      headers: { 'Content-Type': 'application/octet-stream' },
       body: file,
     }),
 };

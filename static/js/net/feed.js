@@ -6,6 +6,7 @@
 
 const WAIT_MS_MIN = 500;
 const WAIT_MS_MAX = 10_000;
+const UNAUTHORIZED = 4401; // the code of a socket whose session has ended
 const HIDDEN_MS = 10_000; // a page that nobody sees for so long listens no more
 const INFLATES = typeof DecompressionStream === 'function';
 
@@ -16,7 +17,7 @@ const INFLATES = typeof DecompressionStream === 'function';
  * @property {(clock: import('../types.js').Clock) => void} clock
  * @property {(gap: {first: number, last: number}) => void} missing  records nobody has any more
  * @property {(why: string) => void} failed
- * @property {(connected: boolean) => void} connection
+ * @property {(connected: boolean, refused: boolean) => void} connection
  */
 
 export class Feed {
@@ -52,9 +53,9 @@ export class Feed {
     });
     socket.addEventListener('open', () => {
       this.wait = WAIT_MS_MIN;
-      this.listener.connection(true);
+      this.listener.connection(true, false);
     });
-    socket.addEventListener('close', () => this._lost(socket));
+    socket.addEventListener('close', ({ code }) => this._lost(socket, code === UNAUTHORIZED));
   }
 
   close() {
@@ -99,10 +100,11 @@ export class Feed {
     }
   }
 
-  /** @param {WebSocket} socket */
-  _lost(socket) {
+  /** @param {WebSocket} socket @param {boolean} refused */
+  _lost(socket, refused) {
     if (this.closed || this.resting || socket !== this.socket) return;
-    this.listener.connection(false);
+    this.listener.connection(false, refused);
+    if (refused) return;
     this.timer = setTimeout(() => this.open(), this.wait);
     this.wait = Math.min(this.wait * 2, WAIT_MS_MAX);
   }

@@ -77,6 +77,7 @@ export function actionsOf(app) {
 function transport(app) {
   const { ui } = app;
   const sent = (/** @type {any[]} */ list) => {
+    if (!app.player.drives) return;
     app.player.server.breakpoints = list;
     app.control({ action: 'breakpoint', set: list.map(({ label, ...rest }) => rest) });
     app.draw();
@@ -265,7 +266,7 @@ function looking(app) {
     /** @param {string} benchTab */
     benchTab(benchTab) {
       set({ benchTab });
-      if (benchTab === 'console') app.act.members();
+      if (benchTab === 'console' && app.player.drives) app.act.members();
     },
     /** Leave whatever is open or pinned, the last one first. */
     escape() {
@@ -468,7 +469,8 @@ function recordings(app) {
     async importTrace(file) {
       if (!file) return;
       try {
-        if (app.meta.server) await app.openSaved((await tracesApi.import(file)).id);
+        const keeps = app.meta.server && !app.home.watches;
+        if (keeps) await app.openSaved((await tracesApi.import(file)).id);
         else await app.openFile(file);
       } catch (error) {
         fail(error);

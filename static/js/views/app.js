@@ -29,12 +29,14 @@ const LOADING_MS = 1000;
 // a seek or a step lets the map change its centre at once, for this long
 const MOVED_MS = 400;
 
+/** @typedef {{cluster: string, version: string, watches: boolean}} Home  watches: and no more */
+
 /** @type {(keyof import('../types.js').Clock)[]} */
 const CLOCK = ['mode', 'speed', 'now', 'frozen', 'held', 'breakpoints'];
 
 export class App {
   /**
-   * @param {Record<string, HTMLElement>} hosts @param {{cluster: string, version: string}} given
+   * @param {Record<string, HTMLElement>} hosts @param {Home} given
    */
   constructor(hosts, given) {
     this.hosts = hosts;
@@ -109,6 +111,7 @@ export class App {
 
   /** @param {any} body */
   async control(body) {
+    if (!this.player.drives) return;
     try {
       const said = await this.api.control(body);
       if (said) this._clock(said);
@@ -168,8 +171,8 @@ export class App {
           this.ui.traceError = why;
           this.draw();
         },
-        connection: (on) => {
-          this.meta.connected = on;
+        connection: (on, refused) => {
+          Object.assign(this.meta, { connected: on, refused });
           if (on) this.meta.opened = true;
           this.draw();
         },
@@ -216,7 +219,8 @@ export class App {
     this.feed?.close();
     this.feed = null;
     this.history = new History();
-    this.player = new Player(this.history, { live, control: (body) => this.control(body) });
+    const control = (/** @type {any} */ body) => this.control(body);
+    this.player = new Player(this.history, { live, watches: this.home.watches, control });
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     this.ui.startup = null;
     Object.assign(this.meta, { connected: !live, opened: !live });
@@ -340,7 +344,7 @@ function fitLayout() {
 
 /**
  * What is known of the cluster, and its clock between two messages.
- * @param {{cluster: string, version: string}} given
+ * @param {Home} given
  */
 function metaOf(given) {
   let at = 0;
@@ -351,6 +355,7 @@ function metaOf(given) {
     epoch: '',
     users: ['admin', 'student'],
     connected: false,
+    refused: false,
     opened: false,
     server: false,
     running: () => 0,

@@ -127,6 +127,7 @@ function speed(ctx) {
       {
         'aria-haspopup': 'true',
         'aria-expanded': String(ctx.ui.menu === 'speed'),
+        disabled: player.live && !player.drives,
         'aria-label': `${words.t('bar.speed')} ${text(now)}`,
         onClick: () => act.menu('speed'),
       },
@@ -199,7 +200,7 @@ function breakpoints(ctx) {
       {
         'aria-haspopup': 'true',
         'aria-expanded': String(ctx.ui.menu === 'breaks'),
-        disabled: !player.live,
+        disabled: !player.drives,
         'aria-label': words.t('bar.breakpoints', { n: list.length }),
         onClick: () => act.menu('breaks'),
       },

@@ -4,6 +4,7 @@ import { h, render } from './dom.js';
 import { consolePanel } from './console.js';
 import { glyph } from './glyphs.js';
 import { objectsPanel } from './objects.js';
+import { readOnly } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 
@@ -69,7 +70,7 @@ function userPicker(ctx) {
     h(
       'select',
       {
-        disabled: !player.live,
+        disabled: !player.drives,
         value: ui.user,
         onChange: (/** @type {{target: HTMLInputElement}} */ e) => act.user(e.target.value),
       },
@@ -83,7 +84,7 @@ function userPicker(ctx) {
 /** @param {Context} ctx */
 function manifest(ctx) {
   const { words, act, ui, player } = ctx;
-  if (!player.live) return h('p.hint', { key: 'hint' }, words.t('bench.replay'));
+  if (!player.drives) return readOnly(ctx);
   return h(
     'div.manifest',
     { key: 'manifest' },

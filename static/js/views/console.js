@@ -2,6 +2,7 @@
 /** A console beside the bench: etcdctl against the cluster's own etcd, with what it prints. */
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
+import { readOnly } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /**
@@ -34,7 +35,7 @@ const SLOW_MS = 1000;
 /** @param {Context} ctx */
 export function consolePanel(ctx) {
   const { words, player, ui } = ctx;
-  if (!player.live) return h('p.hint', { key: 'console-hint' }, words.t('bench.replay'));
+  if (!player.drives) return readOnly(ctx);
   return h(
     'div.console',
     { key: 'console' },

@@ -94,7 +94,7 @@ function startup(ctx) {
   return dialog(
     ctx,
     words.t('startup.title'),
-    player.live && runs
+    player.drives && runs
       ? h(
           'div.form',
           null,
@@ -119,7 +119,7 @@ function traces(ctx) {
   return dialog(
     ctx,
     words.t('traces.title'),
-    player.live ? saveForm(ctx) : h('div.form', null, back),
+    player.drives ? saveForm(ctx) : player.live ? null : h('div.form', null, back),
     importForm(ctx),
     wrong ? h('p.is-deny', { role: 'alert' }, h('span.v', null, wrong)) : null,
     list.length

@@ -10,7 +10,7 @@ import { glyph } from './glyphs.js';
 /** @param {Context} ctx @param {Write} about @param {string} key */
 export function faultView(ctx, about, key) {
   const { words, act, ui, player, whole } = ctx;
-  if (!player.live) return null;
+  if (!player.drives) return null;
   const is = ui.fault && ui.fault.seq > whole.injected ? ui.fault : null;
   const params = { op: about.op, resource: about.resource };
   return h(

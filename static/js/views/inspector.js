@@ -138,7 +138,7 @@ function action(ctx) {
     close.kind === 'response' &&
     close.code === 403 &&
     ui.lastApplied &&
-    player.live &&
+    player.drives &&
     !player.behind
   ) {
     return one('inspector.runAs', 'play', () => act.resend(), { user: ctx.meta.users[0] });
@@ -378,7 +378,7 @@ function cards(ctx, key) {
         h(
           `button.is-${tone}`,
           {
-            disabled: !player.live,
+            disabled: !player.drives,
             onClick: () => act.card(name),
           },
           glyph(sign),

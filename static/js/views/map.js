@@ -105,7 +105,7 @@ function bannerOf(ctx) {
         null,
         h('b', null, words.t('moment.lost')),
         ' ',
-        words.t('lost.text', { rev: String(head.rev) }),
+        words.t(meta.refused ? 'lost.refused' : 'lost.text', { rev: String(head.rev) }),
       ),
     );
   }
@@ -136,7 +136,7 @@ function downBanner({ words, state, player, act }) {
     { key: 'banner', role: 'status' },
     h('span.v.is-deny', null, glyph('deny')),
     h('span', null, h('b', null, words.t(`server.${is}`)), ' ', words.t(`server.${is}Text`)),
-    is === 'stopped' && player.live
+    is === 'stopped' && player.drives
       ? h(
           'span.acts',
           null,

@@ -114,3 +114,11 @@ export function junction(/** @type {string[]} */ chain, /** @type {string} */ se
     ]),
   );
 }
+
+/**
+ * In place of what would change the cluster, in a recording or for those who only watch.
+ * @param {Context} ctx
+ */
+export function readOnly({ words, player }) {
+  return h('p.hint', { key: 'hint' }, words.t(player.live ? 'bench.watch' : 'bench.replay'));
+}

@@ -20,7 +20,7 @@ export function invitation(ctx) {
     h('p', null, words.t('map.inviteText')),
     h(
       'button.go',
-      { disabled: !player.live, onClick: () => act.runIt() },
+      { disabled: !player.drives, onClick: () => act.runIt() },
       glyph('play'),
       words.t('map.run'),
     ),

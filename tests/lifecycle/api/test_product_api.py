@@ -210,6 +210,8 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
     assert len(schema["paths"]) == 15
+    assert schema["security"] == [{"token": []}]
+    assert schema["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     docs = demo.get("/viz/v1/docs").read().decode()
     for path in schema["paths"]:
         assert path in docs

@@ -74,6 +74,15 @@ class Demo:
     def tls_authority(self) -> tuple[str, int]:
         return _authority(self.endpoints["https"])
 
+    @property
+    def credential(self) -> dict[str, str]:
+        """The header with which a program drives."""
+        return {"Authorization": f"Bearer {self.endpoints['token']}"}
+
+    def feed(self, path: str = "/ws/v1/clusters/demo/trace", **headers: str) -> WebSocket:
+        """A WebSocket of somebody who drives."""
+        return WebSocket(self.authority, path, **{**self.credential, **headers})
+
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(*self.authority, timeout=WAIT_SECONDS)
 
@@ -81,8 +90,11 @@ class Demo:
         return self.ask("GET", path, b"", **headers)
 
     def ask(self, method: str, path: str, body: bytes, **headers: str) -> http.client.HTTPResponse:
+        """Of the product API as somebody who drives, of all else without a credential."""
         connection = self.connect()
-        connection.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
+        named = {k.replace("_", "-"): v for k, v in headers.items()}
+        ours = self.credential if path.startswith("/viz") else {}
+        connection.request(method, path, body, {**ours, **named})
         return connection.getresponse()
 
     def act(self, what: str, **args: Any) -> dict[str, Any]:

@@ -56,6 +56,7 @@ class Driver:
         self._switched: dict[int, str] = {}
         self._poured = 0
         self._held: dict[int, int] = {}  # of deaf ones and floods, bytes
+        self._controls: list[str] = []
         self._last_post: dict[str, Any] = {}
         self.roles = {name: Role(name) for name in ("controllers", "scheduler", "kubelet")}
         cluster = SimpleNamespace(roles=self.roles, role=self._role)
@@ -184,6 +185,7 @@ class Driver:
 
     def _control(self, number: int, cluster: str, action: str, args: dict[str, Any]) -> None:
         result: dict[str, Any]
+        self._controls.append(action)
         if cluster != "demo":
             result = {"error": f'there is no cluster "{cluster}"'}
         elif action == "pause":
@@ -191,9 +193,9 @@ class Driver:
         else:
             result = {"mode": "run", "speed": 1, "seq": self._seq, "action": action, "args": args}
             result |= {"version": "1.33", "epoch": 0, "seed": 1, "profile": "", "nodes": 3}
+            result |= {"objects": {}, "revision": 7, "object": None, "startup": {}, "forms": {}}
         if action == "console":
             result |= {"output": f"ran {args['command']}\n", "errors": "", "exit_code": 0}
-            result["revision"] = 7
         self._send([("ctlr", number, "error" not in result, result)])
 
     def _act(self, what: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -218,6 +220,7 @@ class Driver:
             "held": sum(self._held.values()),
             "poured": self._poured,
             "last_post": self._last_post,
+            "controls": self._controls,
             "roles": {name: role.done for name, role in self.roles.items()},
         }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lifecycle.hosting.running import Demo, WebSocket, wait_for_end
+from tests.lifecycle.hosting.running import Demo, wait_for_end
 
 
 def refused(data_dir: Path, *arguments: str) -> str:
@@ -29,7 +29,7 @@ def test_start_says_how_to_use_it_and_the_end_leaves_nothing(tmp_path: Path) -> 
     data_dir = tmp_path / "new" / "data"
     with Demo(data_dir, "--nodes", "4") as demo:
         ends = demo.endpoints
-        assert f"{ends['http']}/" in demo.said
+        assert f"  page        {ends['page']}\n" in demo.said
         assert f"export KUBECONFIG={data_dir}/kubeconfig" in demo.said
         assert f"kill {ends['pid']}" in demo.said and "4 nodes" in demo.said
         assert ends["pid"] == demo.process.pid
@@ -46,7 +46,7 @@ def test_start_says_how_to_use_it_and_the_end_leaves_nothing(tmp_path: Path) -> 
 def test_sigterm_ends_open_streams_cleanly(tmp_path: Path) -> None:
     with Demo(tmp_path) as demo:
         streams = [demo.get("/stream") for _ in range(20)]
-        feeds = [WebSocket(demo.authority, "/ws/v1/clusters/demo/trace") for _ in range(20)]
+        feeds = [demo.feed() for _ in range(20)]
         for feed in feeds:
             feed.json()
         secured = demo.https_stream("/stream")
@@ -71,7 +71,7 @@ def test_killed_worker_is_replaced_and_everything_goes_on(tmp_path: Path) -> Non
         stream = demo.get("/stream")
         held = demo.connect()
         held.request("GET", "/never")
-        feed = WebSocket(demo.authority, "/ws/v1/clusters/demo/trace?from=5")
+        feed = demo.feed("/ws/v1/clusters/demo/trace?from=5")
         feed.json()
         os.kill(demo.endpoints["worker_pid"], signal.SIGKILL)
         assert stream.read() == b""

@@ -104,6 +104,10 @@ class EdgeRequest(http_protocol.WebRequest):
         self.content: BinaryIO = TemporaryFile() if self.uploads else BytesIO()  # noqa: SIM115
         if self.uploads:
             self._body_bytes_max = UPLOAD_BYTES_MAX
+        if self.uploads and length != 0:
+            if (refusal := self.server.refusal(self._scope())) is not None:
+                self._answer_and_close(refusal)
+                return
             if self.server.uploads() > UPLOADS_MAX:
                 why = f"there are {UPLOADS_MAX} uploads at a time, please try again later"
                 self.refuse_and_close(errors.too_many_requests(why, retry_after=5))
@@ -148,9 +152,10 @@ class EdgeRequest(http_protocol.WebRequest):
                 self.requestHeaders.addRawHeader(name, value)
         self.process()
 
-    def _serve(self) -> None:
-        head, peer, host = self.head, self.client, self.host
-        self.application_queue = self.server.create_application(self, {
+    def _scope(self) -> dict[str, Any]:
+        """What the head says of the request."""
+        head = self.head
+        return {
             "type": "http",
             "http_version": head.version[5:].decode(),
             "method": head.method.decode(),
@@ -160,6 +165,12 @@ class EdgeRequest(http_protocol.WebRequest):
             "scheme": "https" if self.isSecure() else "http",
             "query_string": head.query,
             "headers": list(head.headers),
+        }
+
+    def _serve(self) -> None:
+        peer, host = self.client, self.host
+        self.application_queue = self.server.create_application(self, {
+            **self._scope(),
             "client": [str(peer.host), peer.port] if hasattr(peer, "port") else None,
             "server": [str(host.host), host.port] if hasattr(host, "port") else None,
         })  # fmt: skip
@@ -230,11 +241,15 @@ class EdgeRequest(http_protocol.WebRequest):
 
     def refuse_and_close(self, error: errors.ApiError) -> None:
         """Answers while the client still sends, and closes the connection."""
+        self._answer_and_close(answers.messages_of(error))
+
+    def _answer_and_close(self, messages: list[dict[str, Any]]) -> None:
         if not self.finished:
             self.responseHeaders.setRawHeaders(b"connection", [b"close"])
             self.channel.persistent = 0
             self.method, self.clientproto, self.uri = b"POST", b"HTTP/1.1", b"/"
-            self.answer(error)
+            for message in messages:
+                self.handle_reply(message)
 
     def _drop_gate(self) -> None:
         if self.gate is not None:
@@ -268,9 +283,11 @@ class EdgeServer(daphne_server.Server):
         self,
         application: Application,
         ready: Callable[[], None],
+        refusal: Callable[[dict[str, Any]], list[dict[str, Any]] | None],
         times: Times = Times(),  # noqa: B008
     ) -> None:
         self.times = times
+        self.refusal = refusal  # asked before an upload is taken in
         super().__init__(
             application,
             endpoints=["none"],  # Daphne exits on an empty list

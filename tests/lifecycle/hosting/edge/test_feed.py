@@ -25,7 +25,7 @@ def collect(feed: WebSocket, first: int, last: int) -> list[int]:
 
 def test_hello_comes_first_and_new_records_follow(demo: Demo) -> None:
     seq = _seq(demo)
-    feed = WebSocket(demo.authority, f"{PATH}?from={seq + 1}")
+    feed = demo.feed(f"{PATH}?from={seq + 1}")
     hello = feed.json()["hello"]
     assert hello["cluster"] == "demo" and hello["seq"] == seq
     demo.act("trace", count=3)
@@ -34,12 +34,12 @@ def test_hello_comes_first_and_new_records_follow(demo: Demo) -> None:
 
 
 def test_a_feed_that_comes_back_gets_what_it_missed_once(demo: Demo) -> None:
-    keeper = WebSocket(demo.authority, PATH + "?from=1")  # keeps the feed's frames alive
+    keeper = demo.feed(PATH + "?from=1")  # keeps the feed's frames alive
     keeper.json()
     seq = _seq(demo)
     for _ in range(5):
         demo.act("trace", count=2)
-    feed = WebSocket(demo.authority, f"{PATH}?from={seq + 4}")
+    feed = demo.feed(f"{PATH}?from={seq + 4}")
     assert collect(feed, seq + 4, seq + 10) == list(range(seq + 4, seq + 11))
     keeper.close()
     feed.close()
@@ -48,7 +48,7 @@ def test_a_feed_that_comes_back_gets_what_it_missed_once(demo: Demo) -> None:
 def test_records_the_store_does_not_have_are_named(tmp_path: Path) -> None:
     with Demo(tmp_path) as demo:  # nobody listens here, so the edge keeps nothing
         demo.act("trace", count=700)
-        feed = WebSocket(demo.authority, PATH)
+        feed = demo.feed(PATH)
         assert "hello" in feed.json()
         assert feed.json() == {"missing": {"first": 1, "last": 500}}
         assert feed.json() == {"missing": {"first": 501, "last": 700}}
@@ -56,7 +56,7 @@ def test_records_the_store_does_not_have_are_named(tmp_path: Path) -> None:
 
 
 def test_a_change_of_the_clock_is_told(demo: Demo) -> None:
-    feed = WebSocket(demo.authority, f"{PATH}?from={_seq(demo) + 1}")
+    feed = demo.feed(f"{PATH}?from={_seq(demo) + 1}")
     feed.json()
     demo.act("clock", mode="paused", held={"at": 7})
     assert feed.json() == {"clock": {"mode": "paused", "held": {"at": 7}}}
@@ -65,14 +65,14 @@ def test_a_change_of_the_clock_is_told(demo: Demo) -> None:
 
 @pytest.mark.parametrize("start", ["0x1", "-1", "", "9" * 30, "two"])
 def test_a_start_that_is_no_number_is_refused(demo: Demo, start: str) -> None:
-    feed = WebSocket(demo.authority, f"{PATH}?from={start}")
+    feed = demo.feed(f"{PATH}?from={start}")
     assert feed.json() == {"error": "from must be a whole number from 1 on"}
     assert feed.close_code() == 4400
     feed.close()
 
 
 def test_an_unknown_cluster_is_refused(demo: Demo) -> None:
-    feed = WebSocket(demo.authority, "/ws/v1/clusters/nope/trace")
+    feed = demo.feed("/ws/v1/clusters/nope/trace")
     assert feed.json() == {"error": 'there is no cluster "nope"'}
     assert feed.close_code() == 4404
     feed.close()
@@ -90,21 +90,21 @@ def test_an_unknown_cluster_is_refused(demo: Demo) -> None:
 def test_foreign_pages_and_other_paths_are_refused(
     demo: Demo, path: str, headers: dict[str, str]
 ) -> None:
-    feed = WebSocket(demo.authority, path, **headers)
+    feed = demo.feed(path, **headers)
     assert feed.status == 403
     feed.close()
 
 
 def test_our_own_page_is_let_in(demo: Demo) -> None:
     host, port = demo.authority
-    feed = WebSocket(demo.authority, PATH, Origin=f"http://{host}:{port}")
+    feed = demo.feed(PATH, Origin=f"http://{host}:{port}")
     assert feed.status == 101
     feed.close()
 
 
 def test_many_feeds_see_the_same(demo: Demo) -> None:
     seq = _seq(demo)
-    feeds = [WebSocket(demo.authority, f"{PATH}?from={seq + 1}") for _ in range(20)]
+    feeds = [demo.feed(f"{PATH}?from={seq + 1}") for _ in range(20)]
     for feed in feeds:
         feed.json()
     for _ in range(10):
@@ -116,7 +116,7 @@ def test_many_feeds_see_the_same(demo: Demo) -> None:
 
 def test_a_listener_that_does_not_read_costs_little_and_is_sent_to_the_store(demo: Demo) -> None:
     seq = _seq(demo)
-    feed = WebSocket(demo.authority, f"{PATH}?from={seq + 1}")
+    feed = demo.feed(f"{PATH}?from={seq + 1}")
     feed.json()
     for _ in range(60):
         demo.act("trace", count=1000, pad=1000)
@@ -141,8 +141,8 @@ def _seq(demo: Demo) -> int:
 
 def test_who_understands_deflate_gets_the_same_compressed(demo: Demo) -> None:
     seq = _seq(demo)
-    feed = WebSocket(demo.authority, f"{PATH}?from={seq + 1}&encoding=deflate")
-    plain = WebSocket(demo.authority, f"{PATH}?from={seq + 1}")
+    feed = demo.feed(f"{PATH}?from={seq + 1}&encoding=deflate")
+    plain = demo.feed(f"{PATH}?from={seq + 1}")
     feed.json()
     plain.json()
     demo.act("trace", count=100, pad=100)

@@ -179,7 +179,7 @@ def test_a_byte_outside_ascii_in_a_path_is_passed_on_escaped_as_go_does(demo: De
 
 
 def test_root_is_the_page_for_browsers_and_the_api_for_api_clients(demo: Demo) -> None:
-    page = demo.get("/", Accept="text/html,*/*")
+    page = demo.get("/", Accept="text/html,*/*", **demo.credential)
     assert page.headers["Content-Type"].startswith("text/html")
     assert "default-src 'self'" in page.headers["Content-Security-Policy"]
     text = page.read().decode()
