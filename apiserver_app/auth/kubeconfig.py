@@ -31,7 +31,7 @@ def write(keys: pki.Pki, url: str, path: str = "") -> dict[str, Path]:
     try:
         (keys.directory / "kubeconfigs").mkdir(parents=True, exist_ok=True)
         for file, content in files.items():
-            if not file.exists() or file.read_text() != content:
+            if not file.exists() or file.read_bytes() != content.encode():
                 pki.write_file(file, content.encode(), 0o600)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -68,11 +68,15 @@ def text(keys: pki.Pki, server: str, person: cast.Person) -> str:
 
 def _credential(keys: pki.Pki, person: cast.Person) -> str:
     if person.uses_token:
-        users = token_file.parse(keys.tokens_csv, "tokens.csv")
+        path = keys.directory / "tokens.csv"
+        try:
+            users = token_file.parse(keys.tokens_csv, str(path))
+        except ValueError as error:
+            raise pki.PkiError(str(error)) from error
         for token, user in users.items():
             if user.name == person.name:
                 return f"    token: {json.dumps(token)}\n"
-        raise pki.PkiError(f"tokens.csv has no token of {person.name}")
+        raise pki.PkiError(f"{path} has no token of {person.name}")
     if person.uses_oidc:
         return f"    token: {json.dumps(id_token(person, keys))}\n"
     identity = keys.admin if person is pki.ADMIN else keys.clients[person.name]

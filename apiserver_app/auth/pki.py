@@ -16,7 +16,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from apiserver_app.auth.data import cast
 from apiserver_app.machinery import meta
@@ -24,7 +24,9 @@ from apiserver_app.machinery import meta
 if TYPE_CHECKING:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
+T = TypeVar("T")
 ADMIN = cast.Person("kubernetes-admin", ("system:masters",))
 CA_NAME = "kubernetes"
 CA_DAYS, LEAF_DAYS = 3650, 365
@@ -174,7 +176,9 @@ class _Maker:
         it."""
         path = self.folder / "sa.key"
         if path.exists():
-            return path.read_bytes()
+            kept = path.read_bytes()
+            _load_key(path, kept)
+            return kept
         key = _new_key()
         pem = _key_pem(key)
         write_file(path, pem, 0o600)
@@ -258,7 +262,10 @@ class _Maker:
 def _tokens(path: Path) -> str:
     """Returns the static token file; each token is generated once and kept."""
     if path.exists():
-        return path.read_text()
+        try:
+            return read_text(path)
+        except ValueError as error:
+            raise PkiError(str(error)) from error
     lines = [
         f'{secrets.token_hex(16)},{person.name},{person.name},"{",".join(person.groups)}"\n'
         for person in cast.PEOPLE
@@ -267,6 +274,16 @@ def _tokens(path: Path) -> str:
     text = "".join(lines)
     write_file(path, text.encode(), 0o600)
     return text
+
+
+def read_text(path: Path) -> str:
+    """Raises ValueError with the line of what is not text."""
+    data = path.read_bytes()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{path}, line {line}: this is not UTF-8 text") from error
 
 
 def write_file(path: Path, content: bytes, mode: int) -> None:
@@ -318,10 +335,10 @@ def _public_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def _parse(identity: Identity) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    certificate = x509.load_pem_x509_certificate(identity.certificate)
-    key = load_pem_private_key(identity.key, None)
+    path = identity.certificate_path
+    certificate = _loaded(path, lambda: x509.load_pem_x509_certificate(identity.certificate))
+    key = _load_key(identity.key_path, identity.key)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ValueError(f"{identity.key_path.name} is not an EC key")
     if key.public_key() != certificate.public_key():
@@ -329,6 +346,22 @@ def _parse(identity: Identity) -> tuple[x509.Certificate, ec.EllipticCurvePrivat
             f"{identity.key_path.name} does not belong to {identity.certificate_path.name}"
         )
     return certificate, key
+
+
+def _load_key(path: Path, pem: bytes) -> PrivateKeyTypes:
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    return _loaded(path, lambda: load_pem_private_key(pem, None))
+
+
+def _loaded(path: Path, load: Callable[[], T]) -> T:
+    """Raises ValueError that names the file."""
+    try:
+        return load()
+    except (ValueError, TypeError) as error:  # TypeError: it is encrypted
+        raise ValueError(
+            f"{path.name} is not PEM; put it back, or delete it to have a new one made"
+        ) from error
 
 
 def validity(certificate: bytes) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from apiserver_app import flags
 from apiserver_app.apis import servicenet
-from apiserver_app.auth import issuer
+from apiserver_app.auth import issuer, pki
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.options import Options
 
@@ -74,4 +74,4 @@ def client_authorities(given: flags.Flags) -> list[str]:
 
 def read(name: str) -> str:
     """Reads a file that a flag names."""
-    return Path(name).expanduser().read_text()
+    return pki.read_text(Path(name).expanduser())

@@ -23,7 +23,7 @@ from lifecycle.hosting.mark import SUFFIX, Mark
 
 FORMAT = 1
 HEAD = "backup.json"
-KEPT = ("pki/*", "quarantine.json", "secret-key", "tokens.csv", "traces/*")
+KEPT = ("page-tokens.json", "pki/*", "quarantine.json", "tokens.csv", "traces/*")
 
 
 class BackupError(Exception):

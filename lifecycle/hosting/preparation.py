@@ -221,13 +221,15 @@ def _make_tokens(given: options.Options) -> dict[str, str]:
 
 def _read_tokens(path: Path) -> dict[str, str]:
     """Raises StartError with file and line."""
+    from apiserver_app.auth import pki
+
     advice = "; delete the file to have new tokens made"
     try:
-        tokens = json.loads(path.read_bytes())
+        tokens = json.loads(pki.read_text(path))
     except json.JSONDecodeError as error:
         raise StartError(f"{path}, line {error.lineno}: {error.msg}{advice}") from error
-    except UnicodeDecodeError as error:
-        raise StartError(f"{path}: this is not text{advice}") from error
+    except ValueError as error:
+        raise StartError(f"{error}{advice}") from error
     if not isinstance(tokens, dict):
         raise StartError(f"{path}, line 1: tokens by role are expected{advice}")
     for role, token in tokens.items():

@@ -151,7 +151,7 @@ def test_a_backup_of_a_running_demo_is_restored(
     target = tmp_path / "new" if fresh else data
     code, told = manage("restore", killed.parent / "backup.tar.gz", "--data-dir", target)
     assert (code, told.count("\n")) == (0, 1) and "cluster demo is at revision" in told
-    for name in ("pki/ca.key", "secret-key"):
+    for name in ("pki/ca.key", "page-tokens.json"):
         assert (target / name).read_bytes() == (killed / name).read_bytes()
         assert (target / name).stat().st_mode & 0o77 == 0
     assert names(target, tmp_path) == {"early"}

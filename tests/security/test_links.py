@@ -216,7 +216,7 @@ def test_no_auth_is_refused_where_others_could_come(tmp_path: Path, host: str) -
     [
         (b'{\n"driver": x}', "page-tokens.json, line 2: Expecting value"),
         (b"", "page-tokens.json, line 1: Expecting value"),
-        (b"\xff\xff", "page-tokens.json: this is not text"),
+        (b"\xff\xff", "page-tokens.json, line 1: this is not UTF-8 text"),
         (b"[]", "page-tokens.json, line 1: tokens by role are expected"),
         (b'{"root": "x"}', "page-tokens.json: there is no role 'root'"),
         (b'{"driver": "short"}', "page-tokens.json: the token of the driver needs at least 16"),

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import csv
 import hmac
-import io
 
+from apiserver_app.auth.authn import token_file
 from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import Credential, User
 
@@ -47,15 +46,13 @@ class BasicAuth:
 
 
 def parse(text: str) -> dict[str, tuple[bytes, User]]:
-    """Returns password and user by name. ValueError names a line that is too short."""
+    """Returns password and user by name. Raises ValueError with the line."""
     users: dict[str, tuple[bytes, User]] = {}
-    for record in csv.reader(io.StringIO(text)):
-        if not record:
-            continue
+    for line, record in token_file.rows(text, "password file"):
         if len(record) < 3:
             raise ValueError(
                 "password file must have at least 3 columns "
-                f"(password, user name, user uid), found {len(record)}"
+                f"(password, user name, user uid), found {len(record)} on line {line}"
             )
         password, name, uid = record[:3]
         groups = tuple(record[3].split(",")) if len(record) > 3 and record[3] else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 
 from apiserver_app.authprotocols import Try
 from apiserver_app.machinery.meta import User
@@ -34,18 +35,25 @@ class TokenFile:
 
 
 def parse(text: str, path: str) -> dict[str, User]:
-    """Returns users by token. ValueError names a line that is too short."""
+    """Returns users by token. Raises ValueError with the line."""
     users: dict[str, User] = {}
-    for record in csv.reader(io.StringIO(text)):
-        if not record:
-            continue
+    for line, record in rows(text, f"token file '{path}'"):
         if len(record) < 3:
             raise ValueError(
                 f"token file '{path}' must have at least 3 columns "
-                f"(token, user name, user uid), found {len(record)}"
+                f"(token, user name, user uid), found {len(record)} on line {line}"
             )
         token, name, uid = record[:3]
         if token:
             groups = tuple(record[3].split(",")) if len(record) > 3 and record[3] else ()
             users[token] = User(name, groups, uid)
     return users
+
+
+def rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields the records that are not empty, with their lines. Raises ValueError with the line."""
+    reader = csv.reader(io.StringIO(text))
+    try:
+        yield from ((reader.line_num, record) for record in reader if record)
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {reader.line_num}: {error}") from error
