@@ -6,6 +6,7 @@ served. The worker starts here, before the server's imports, so that both happen
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import ipaddress
 import json
@@ -49,6 +50,7 @@ class Prepared:
     https: socket.socket
     http_url: str
     https_url: str
+    network_url: str  # with TLS, for other machines
     on_loopback: bool
     lock: int
     keys: pki.Pki
@@ -66,9 +68,9 @@ class Prepared:
         if self.on_loopback:
             return f"  page        {self.page(access.DRIVER, self.http_url)}\n"
         return (
-            f"  page        {self.page(access.DRIVER, self.https_url)}\n"
+            f"  page        {self.page(access.DRIVER, self.network_url)}\n"
             "              whoever has this link drives the cluster\n"
-            f"  to watch    {self.page(access.VIEWER, self.https_url)}\n"
+            f"  to watch    {self.page(access.VIEWER, self.network_url)}\n"
             "              whoever has this link may look at everything and change nothing\n"
             f"  WARNING     {self.http_url} is not encrypted: whoever shares the network can\n"
             "              read what is sent there, tokens too. Give away the links above only\n"
@@ -87,7 +89,10 @@ def prepare(given: options.Options) -> Prepared:
     """Does everything that may fail through a mistake of the user. Raises StartError."""
     http = bind(given.host, given.port)
     https = bind(given.host, given.tls_port)
-    urls = f"http://{_authority(http)}", f"https://{_authority(https)}"
+    ports = [bound.getsockname()[1] for bound in (http, https)]
+    given = dataclasses.replace(given, port=ports[0], tls_port=ports[1])
+    network_url = f"https://{_authority(https, socket.gethostname())}"
+    urls = f"http://{_authority(http)}", f"https://{_authority(https)}", network_url
     on_loopback = ipaddress.ip_address(http.getsockname()[0]).is_loopback
     if not given.auth and not on_loopback:
         raise StartError(
@@ -255,11 +260,10 @@ def _server_names(host: str) -> list[str]:
     return [socket.gethostname()] if host in ("0.0.0.0", "::") else [host]
 
 
-def _authority(bound: socket.socket) -> str:
-    """Returns host:port at which a client on this machine reaches the socket."""
+def _authority(bound: socket.socket, anywhere: str = "") -> str:
+    """Returns host:port at which a client on this machine reaches the socket; `anywhere` names the
+    host of one that listens on all addresses."""
     host, port = bound.getsockname()[:2]
-    if host == "0.0.0.0":
-        host = "127.0.0.1"
-    elif host == "::":
-        host = "::1"
+    if host in ("0.0.0.0", "::"):
+        host = anywhere or ("127.0.0.1" if host == "0.0.0.0" else "::1")
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

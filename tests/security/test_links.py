@@ -236,7 +236,7 @@ def test_on_a_network_there_are_two_links_by_tls_and_a_warning() -> None:
     prepared: Any = object.__new__(preparation.Prepared)
     known = {
         "on_loopback": False, "tokens": TOKENS, "http_url": "http://10.0.0.5:8000",
-        "https_url": "https://10.0.0.5:6443",
+        "network_url": "https://10.0.0.5:6443",
     }  # fmt: skip
     for name, value in known.items():
         object.__setattr__(prepared, name, value)

@@ -79,11 +79,13 @@ class Network:
         loop: asyncio.AbstractEventLoop,
         inbox: Inbox,
         allowed: Sequence[str],
+        own_ports: frozenset[int] = frozenset(),
     ) -> None:
         self._loop = loop
         self._inbox = inbox
         self._allowed = ranges(allowed)
         self._said = ",".join(allowed) or "empty"
+        self._own_ports = own_ports
         self._tasks: set[asyncio.Task[None]] = set()
         self._count = 0
 
@@ -209,7 +211,8 @@ class Network:
         return reader, writer, "{}:{}".format(*writer.get_extra_info("peername")[:2])
 
     async def _resolve(self, dial: carriers.Dial) -> list[Address]:
-        """Every address of the host; refused unless all of them are allowed."""
+        """Every address of the host; refused unless all of them are allowed, and none is the
+        cluster's own: a webhook would ask itself, or act as somebody on this machine."""
         try:
             addresses = [_unmapped(ipaddress.ip_address(dial.host))]
         except ValueError:
@@ -223,6 +226,10 @@ class Network:
                 raise CallFailed(
                     f"dial tcp {_joined(address, dial.port)}: the address is not allowed, "
                     f"--outbound-allowed-addresses is {self._said}"
+                )
+            if dial.port in self._own_ports and address.is_loopback:
+                raise CallFailed(
+                    f"dial tcp {_joined(address, dial.port)}: this is the cluster's own port"
                 )
         return list(dict.fromkeys(addresses))
 

@@ -39,14 +39,15 @@ class Host:
 
 
 def ask(
-    call: Call, *, host: str = "", name: str = "", allowed: tuple[str, ...] = LOOPBACK
-) -> Answer | str:
+    call: Call, *, host: str = "", name: str = "", allowed: tuple[str, ...] = LOOPBACK,
+    own_ports: frozenset[int] = frozenset(),
+) -> Answer | str:  # fmt: skip
     """The answer, or the text of the failure."""
     hosting = Host()
 
     async def run() -> Answer | CallFailed:
         loop = asyncio.get_running_loop()
-        network = Network(loop, cast(Inbox, hosting), allowed)
+        network = Network(loop, cast(Inbox, hosting), allowed, own_ports)
         outcome: asyncio.Future[Answer | CallFailed] = loop.create_future()
         url = str(call.to)
         at, _, port = url.partition("://")[2].partition("/")[0].rpartition(":")
@@ -132,6 +133,23 @@ def test_an_address_that_is_not_allowed_is_never_dialled() -> None:
     assert "is not allowed" in str(ask(Call("https://[::1]:443/"), host="::1"))
     assert "is not allowed" in str(ask(Call("https://x:443/"), host="::ffff:169.254.169.254"))
     assert "is not allowed" in str(ask(Call("https://127.0.0.1:443/"), allowed=("10.0.0.0/8",)))
+
+
+def test_the_clusters_own_ports_are_not_called_by_whatever_name(server: Server) -> None:
+    own, both = frozenset((server.port,)), ("127.0.0.0/8", "::1/128")
+    for host in ("127.0.0.1", "127.0.0.9", "localhost", "::1", "::ffff:127.0.0.1", "127.1"):
+        said = ask(trusted(server), host=host, allowed=both, own_ports=own)
+        assert "this is the cluster's own port" in str(said), host
+    assert isinstance(ask(trusted(server), own_ports=frozenset((1,))), Answer)
+
+
+@pytest.mark.parametrize("host", [
+    "169.254.169.254", "fe80::1", "10.0.0.1", "192.168.0.1", "0.0.0.0", "::", "224.0.0.1",
+    "100.100.100.200", "fd00:ec2::254", "::ffff:10.0.0.1", "2852039166",
+])  # fmt: skip
+def test_no_other_network_of_the_machine_is_reached(host: str) -> None:
+    said = ask(Call("https://x:443/"), host=host, allowed=("127.0.0.0/8", "::1/128"))
+    assert "the address is not allowed" in str(said)
 
 
 def test_a_name_is_good_for_what_it_resolves_to(server: Server) -> None:
