@@ -10,7 +10,7 @@ staging/src/k8s.io/controller-manager/pkg/clientbuilder (dynamic, with TokenRequ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from apiserver_app.apis.certificates import Authority
@@ -49,7 +49,7 @@ class AccountClient(Client, Protocol):
 
 # (service account, name of the component) -> client without a token yet; without an account, one
 # that is the manager
-CheckTypes = Callable[[Object], list[Object]]
+CheckTypes = Callable[[Object], Awaitable[list[Object]]] | None
 ClientFor = Callable[[str, str], AccountClient]
 
 
@@ -67,7 +67,7 @@ def build(
     version: Release,
     root_ca: str,
     authority: Authority | None = None,
-    check_types: CheckTypes = lambda policy: [],
+    check_types: CheckTypes = None,
     config: RuntimeConfig = (),
     entries: Sequence[Entry] = CONTROLLERS,
 ) -> list[Component]:

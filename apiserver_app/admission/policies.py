@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from apiserver_app.admission import matching
 from apiserver_app.admission.plugin import Attributes
+from apiserver_app.cel import stepping
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
@@ -65,6 +66,14 @@ class Source:
     def is_empty(self, reader: Reader) -> bool:
         return not reader.list(self._bindings)
 
+    async def prepare(self, attributes: Attributes) -> None:
+        """Compiles what has changed, in steps."""
+        means = attributes.means
+        if means is not None:
+            await stepping.in_steps(
+                means.kernel.pause, lambda: self.hooks(attributes.reader, attributes.version)
+            )
+
     def hooks(
         self, reader: Reader, version: Release
     ) -> tuple[tuple[Object, Any, tuple[Object, ...]], ...]:
@@ -83,7 +92,7 @@ class Source:
             by_policy.setdefault((binding.get("spec") or {}).get("policyName", ""), []).append(
                 binding
             )
-        previous, self._compiled = self._compiled, {}
+        previous, compiled = self._compiled, {}
         for name in sorted(by_policy):
             policy = reader.get(self._policies, "", name)
             if policy is None:
@@ -92,8 +101,9 @@ class Source:
             program = previous.get(key)
             if program is None:
                 program = self._compile(policy, version)
-            self._compiled[key] = program
+            compiled[key] = program
             yield policy, program, tuple(sorted(by_policy[name], key=meta.name_of))
+        self._compiled = compiled
 
     def applied(self, attributes: Attributes) -> Iterator[Applied]:
         """Yields the policies and bindings that match the request, in order."""

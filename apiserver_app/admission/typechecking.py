@@ -9,9 +9,10 @@ typechecking.go and staging/src/k8s.io/apiserver/pkg/cel/common/schemas.go (Sche
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from apiserver_app.cel import stepping
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.releases import Release
@@ -19,6 +20,7 @@ from apiserver_app.machinery.types.schema import Field, Schema
 from apiserver_app.machinery.types.scheme import Types
 
 if TYPE_CHECKING:
+    from apiserver_app.cel.environment import Environment
     from apiserver_app.cel.types import Type
 
 TYPES_MAX = 10
@@ -27,32 +29,39 @@ TYPES_MAX = 10
 class TypeChecker:
     """Checks policies against the resources of one API server."""
 
-    def __init__(self, version: Release, resources: Resources, types: Types) -> None:
+    def __init__(
+        self, version: Release, resources: Resources, types: Types,
+        pause: Callable[[], Awaitable[None]],
+    ) -> None:  # fmt: skip
         self._version = version
         self._resources = resources
         self._types = types
+        self._pause = pause
 
-    def check(self, policy: Object) -> list[Object]:
+    async def check(self, policy: Object) -> list[Object]:
         """Returns the warnings about its validations, as in its status."""
-        kinds = self._kinds(policy)
+        return await stepping.in_steps(self._pause, lambda: self._check(policy))
+
+    def _check(self, policy: Object) -> list[Object]:
+        known = self._environments(policy)
         warnings: list[Object] = []
         for index, validation in enumerate(policy["spec"].get("validations") or ()):
             for field in ("expression", "messageExpression"):
                 text = validation.get(field)
-                warning = self._warning(policy, text, kinds) if text else ""
+                warning = _warning(text, known) if text else ""
                 if warning:
                     where = f"spec.validations[{index}].{field}"
                     warnings.append({"fieldRef": where, "warning": warning})
         return warnings
 
-    def _warning(self, policy: Object, text: str, kinds: list[ResourceInfo]) -> str:
-        """Returns one message for each kind for which the expression does not compile."""
+    def _environments(self, policy: Object) -> list[tuple[ResourceInfo, Environment]]:
+        """What the expressions may use with objects of each kind."""
         from apiserver_app.cel.environment import Environment
 
         spec = policy["spec"]
         params = self._params(spec.get("paramKind"))
-        messages = []
-        for info in kinds:
+        environments = []
+        for info in self._kinds(policy):
             known = self._type(info)
             types = {"object": known, "oldObject": known}
             if params is not None:
@@ -61,11 +70,8 @@ class TypeChecker:
                 self._version, params=spec.get("paramKind") is not None,
                 variables=spec.get("variables") or (), types=types,
             )  # fmt: skip
-            error = environment.compile(text).error
-            if error:
-                issues = error.removeprefix("compilation failed: ")
-                messages.append(f"{_gvk_text(info)}: {issues}\n")
-        return "\n".join(messages)
+            environments.append((info, environment))
+        return environments
 
     def _params(self, kind: Object | None) -> Type | None:
         if not kind:
@@ -98,6 +104,17 @@ class TypeChecker:
 
     def _type(self, info: ResourceInfo) -> Type:
         return _struct(self._types.schema(info.definition))
+
+
+def _warning(text: str, environments: list[tuple[ResourceInfo, Environment]]) -> str:
+    """Returns one message for each kind for which the expression does not compile."""
+    messages = []
+    for info, environment in environments:
+        error = environment.compile(text).error
+        if error:
+            issues = error.removeprefix("compilation failed: ")
+            messages.append(f"{_gvk_text(info)}: {issues}\n")
+    return "\n".join(messages)
 
 
 class _Fields(Mapping[str, "Type"]):

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from apiserver_app.cel import stepping
 from apiserver_app.cel.errors import (
     CompileError,
     CostExceeded,
@@ -52,15 +53,14 @@ def compile(
     """
     from apiserver_app.cel.program import compiled
 
-    return compiled(
+    return stepping.take(
         expression,
-        variables,
-        types or {},
-        schemas or {},
-        {} if structs is None else structs,
-        wants,
-        version,
-    )
+        (*variables, *wants),
+        lambda: compiled(
+            expression, variables, types or {}, schemas or {},
+            {} if structs is None else structs, wants, version,
+        ),
+    )  # fmt: skip
 
 
 __all__ = [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import apiserver_app.cel.library  # noqa: F401  declares the functions
-from apiserver_app.cel import schema
+from apiserver_app.cel import schema, stepping
 from apiserver_app.cel.checker import Checker
 from apiserver_app.cel.errors import (
     CompileError,
@@ -123,8 +123,12 @@ def estimated(
         **types,
         **{name: schema.type_of(variable_schema) for name, variable_schema in schemas.items()},
     }
-    tree, checker = _checked(expression, declared, {}, version)
-    return tree.accept(Coster(checker.types, size_at)).most
+
+    def cost() -> int:
+        tree, checker = _checked(expression, declared, {}, version)
+        return int(tree.accept(Coster(checker.types, size_at)).most)
+
+    return stepping.take(expression, "cost", cost)
 
 
 def names_in(expression: str) -> set[str]:

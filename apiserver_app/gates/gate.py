@@ -70,17 +70,21 @@ async def run(request: Request, steps: Iterable[Step]) -> None:
                     decision = await decision
                 if decision is None:
                     continue
-        except ApiError as error:
-            decision = refusal(request, error)
+        except ApiError as raised:
+            decision = refusal(request, raised)
         decided = kernel.now
         held = record(span, request.gate, decision.verdict, decision.detail)
         if held is not None:
             await held
         if decision.result:
             observe(request, decision, began, decided)
-        if decision.refusal is not None:
-            decision.refusal.gate = request.gate
-            raise decision.refusal
+        error = decision.refusal
+        if error is not None:
+            error.gate = request.gate
+            try:
+                raise error
+            finally:
+                del error, decision  # its traceback holds this frame
 
 
 def refusal(request: Request, error: ApiError) -> Decision:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from apiserver_app.cel import stepping
 from apiserver_app.gates.gate import Gate
 from apiserver_app.handlers import decision
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.permissions import paramaccess
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery.errors import FieldError
+
+COMPILING = (paramaccess.GROUP, "apiextensions.k8s.io")
 
 
 class Validation(Gate):
@@ -24,13 +27,19 @@ class Validation(Gate):
     asks_of_old = ("ValidateUpdate",)
 
     def decide(self, request: Request) -> Decision | Awaitable[Decision]:
-        found = request.operation.findings(request)
-        if request.info.group == paramaccess.GROUP and not found and not request.subresource:
-            return self._with_access(request)
-        return self._judged(request, found)
+        if request.info.group in COMPILING or request.info.custom is not None:
+            return self._in_steps(request)
+        return self._judged(request, request.operation.findings(request))
 
-    async def _with_access(self, request: Request) -> Decision:
-        return self._judged(request, await paramaccess.check(request))
+    async def _in_steps(self, request: Request) -> Decision:
+        """Expressions are compiled on the way."""
+        operation = request.operation
+        found = await stepping.in_steps(
+            request.cluster.kernel.pause, lambda: operation.findings(request)
+        )
+        if request.info.group == paramaccess.GROUP and not found and not request.subresource:
+            found = await paramaccess.check(request)
+        return self._judged(request, found)
 
     def _judged(self, request: Request, found: list[FieldError]) -> Decision:
         if found:

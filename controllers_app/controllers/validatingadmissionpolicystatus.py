@@ -30,7 +30,8 @@ class PolicyStatusController(Controller):
         status = policy.get("status") or {}
         if generation <= (status.get("observedGeneration") or 0):
             return Result("is checked already")
-        warnings = self.ctx.check_types(policy)
+        check = self.ctx.check_types
+        warnings = await check(policy) if check is not None else []
         checked: Object = {"expressionWarnings": warnings} if warnings else {}
         body = {
             "apiVersion": policy["apiVersion"], "kind": policy["kind"], "metadata": {"name": key},

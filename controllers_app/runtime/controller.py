@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from apiserver_app.apis.certificates import Authority
@@ -64,7 +64,7 @@ class Context:
     root_ca: str = ""  # PEM
     authority: Authority | None = None
     # the API server's type checker for validating admission policies
-    check_types: Callable[[Object], list[Object]] = lambda policy: []
+    check_types: Callable[[Object], Awaitable[list[Object]]] | None = None
     config: RuntimeConfig = ()  # overrides of what the API server serves by default
 
 

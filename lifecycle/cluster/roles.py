@@ -79,7 +79,9 @@ def control_plane(
         ),
         clients.account, version=version, root_ca=inputs.ca_pem,
         authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, tokens),
-        check_types=TypeChecker(version, context.resources, context.types).check,
+        check_types=TypeChecker(
+            version, context.resources, context.types, context.kernel.pause
+        ).check,
         config=context.resources.config,
     )  # fmt: skip
     chooser = scheduler.build(

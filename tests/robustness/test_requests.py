@@ -7,8 +7,13 @@ from typing import Any
 import orjson
 import pytest
 
+from apiserver_app import pipeline
+from apiserver_app.cel import stepping
+from apiserver_app.http.exchange import Request
 from apiserver_app.machinery.serializer import bodies
-from lifecycle.hosting.scripted import Session
+from apiserver_app.machinery.syntax import labels
+from lifecycle.hosting import scripted
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import CONFIGMAPS, JSON_PATCH, MERGE, bare_session, configmap
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
@@ -50,6 +55,97 @@ def test_costly_expressions_are_evaluated_in_steps_between_which_others_have_the
     assert not costly.done  # the slice is over, and others are let in
     session.settle()
     assert costly.status == 201 and session.cluster.kernel.steps - before > 10
+
+
+def definition(rules: int) -> dict[str, Any]:
+    written = [{"rule": f"self.a{n} != '{n}'"} for n in range(rules)]
+    fields = {f"a{n}": {"type": "string"} for n in range(rules)}
+    spec = {"type": "object", "properties": fields, "x-kubernetes-validations": written}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    version = {
+        "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
+    }  # fmt: skip
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "names": names, "scope": "Cluster", "versions": [version]},
+    }  # fmt: skip
+
+
+def steps_of(session: Session, method: str, path: str, body: dict[str, Any]) -> int:
+    before = session.cluster.kernel.steps
+    assert session.request(method, path, body).status == 201
+    return session.cluster.kernel.steps - before
+
+
+@pytest.mark.parametrize("count", [40, 160])
+def test_expressions_are_compiled_in_steps_when_they_are_written_and_when_they_are_used(
+    count: int,
+) -> None:
+    session = bare_session()
+    before = session.cluster.kernel.steps
+    expressions = [f"object.metadata.name != 'a{n}'" for n in range(count)]
+    path = f"{ADMISSION}/validatingadmissionpolicies"
+    one_step = stepping.CHARACTERS // (stepping.EACH + len(expressions[0]))
+    assert steps_of(session, "POST", path, policy(expressions)) > count // one_step
+    path = f"{ADMISSION}/validatingadmissionpolicybindings"
+    assert session.request("POST", path, BINDING).status == 201
+    assert steps_of(session, "POST", CONFIGMAPS, configmap("a")) > count // one_step
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert steps_of(session, "POST", path, definition(count)) > count // one_step
+    assert session.cluster.kernel.steps > before
+
+
+def test_a_large_object_passes_one_gate_in_a_step() -> None:
+    session = bare_session()
+    large = configmap("large", text="x" * pipeline.LARGE_BYTES)
+    steps = steps_of(session, "POST", CONFIGMAPS, large)
+    assert steps > steps_of(session, "POST", CONFIGMAPS, configmap("small")) + 4
+    before = session.cluster.kernel.steps
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    path = f"{CONFIGMAPS}/large"
+    assert session.request("PATCH", path, patch, headers=MERGE).status == 200
+    assert session.cluster.kernel.steps - before > 4
+
+
+def test_a_selector_of_too_many_requirements_is_refused() -> None:
+    session = bare_session()
+    terms = ",".join(f"k{n}!=v" for n in range(labels.REQUIREMENTS_MAX + 1))
+    answer = session.request("GET", f"{CONFIGMAPS}?labelSelector={terms}")
+    assert answer.status == 400 and "at most 200 are allowed" in answer.json()["message"]
+    terms = terms.rpartition(",")[0]
+    assert session.request("GET", f"{CONFIGMAPS}?labelSelector={terms}").status == 200
+    many = [{"key": f"k{n}", "operator": "DoesNotExist"} for n in range(201)]
+    budget = {
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"},
+        "spec": {"maxUnavailable": 1, "selector": {"matchExpressions": many}},
+    }  # fmt: skip
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    answer = session.request("POST", path, budget)
+    assert answer.status == 422 and "must have at most 200 items" in answer.json()["message"]
+
+
+def test_who_sends_many_requests_waits_behind_others_and_not_they_behind_him() -> None:
+    session = bare_session()
+    order: list[str] = []
+    for number in range(50):
+        offered(session, "student", f"{number}", order)
+    offered(session, "viewer", "other", order)
+    session.settle()
+    assert order.index("other") <= 1 and len(order) == 51
+    assert [one for one in order if one != "other"] == [str(number) for number in range(50)]
+
+
+def offered(session: Session, user: str, name: str, order: list[str]) -> None:
+    """A request that waits with others for a slice to take it in."""
+
+    class Noted(Answer):
+        def head(self, *args: Any, **more: Any) -> None:
+            order.append(name)
+
+    request = Request("GET", CONFIGMAPS, "", [], b"", scripted.identity(user))
+    session.host.request(0, request, Noted(), user)
 
 
 @pytest.fixture(scope="module")

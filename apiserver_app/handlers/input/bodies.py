@@ -6,9 +6,9 @@ apimachinery pkg/runtime/serializer/json/{json,meta}.go.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
-import orjson
+import msgspec
 
 from apiserver_app.handlers.call import Call
 from apiserver_app.handlers.cluster import ClusterContext
@@ -18,6 +18,14 @@ from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.serializer import bodies, protobuf
 
+
+class _Named(TypedDict, total=False):
+    """What the trace wants to know of a body before it is decoded."""
+
+    metadata: Any
+
+
+_decode_named = msgspec.json.Decoder(_Named).decode
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _BODIES = ("application/json", "application/yaml", _PROTOBUF)
 _CUSTOM_BODIES = ("application/json", "application/yaml")
@@ -75,8 +83,8 @@ def name_in(call: Call) -> str:
     if isinstance(body, bytes):
         is_protobuf = call.content_type.startswith(_PROTOBUF)
         try:
-            body = protobuf.decode(body) if is_protobuf else orjson.loads(body)
-        except (errors.ApiError, orjson.JSONDecodeError):
+            body = protobuf.decode(body) if is_protobuf else _decode_named(body)
+        except (errors.ApiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return ""  # YAML, or nothing that can be read: the decode gate will say which
     metadata = body.get("metadata") if isinstance(body, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None

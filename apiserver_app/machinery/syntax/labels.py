@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.syntax import names
 
+REQUIREMENTS_MAX = 200  # of a selector; upstream has no limit
 SELECTORS_CACHED_MAX = 2048
 
 EQUALS, DOUBLE_EQUALS, NOT_EQUALS = "=", "==", "!="
@@ -130,7 +131,13 @@ NOTHING: Selector = _Nothing()
 @functools.lru_cache(maxsize=SELECTORS_CACHED_MAX)
 def parse(text: str) -> Selector:
     """Parses a selector; "" selects everything. Raises a 400."""
-    return Selector(_Parser(text).parse())
+    requirements = _Parser(text).parse()
+    if len(requirements) > REQUIREMENTS_MAX:
+        raise errors.bad_request(
+            f"unable to parse requirement: {len(requirements)} requirements, at most "
+            f"{REQUIREMENTS_MAX} are allowed"
+        )
+    return Selector(requirements)
 
 
 def from_label_selector(selector: Mapping[str, Any] | None) -> Selector:

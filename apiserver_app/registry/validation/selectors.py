@@ -12,6 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.syntax import names
+from apiserver_app.machinery.syntax.labels import REQUIREMENTS_MAX
 from apiserver_app.registry.validation import objectmeta
 
 Selector = Mapping[str, Any]
@@ -21,6 +22,10 @@ def validate(selector: Selector | None, path: str, errs: list[FieldError]) -> No
     if not selector:
         return
     labels = selector.get("matchLabels")
+    count = len(labels or ()) + len(selector.get("matchExpressions") or ())
+    if count > REQUIREMENTS_MAX:
+        errs.append(errors.too_many(path, count, REQUIREMENTS_MAX))
+        return
     if labels:
         objectmeta.label_errors(labels, f"{path}.matchLabels", errs)
     for index, requirement in enumerate(selector.get("matchExpressions") or ()):

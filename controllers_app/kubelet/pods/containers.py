@@ -58,6 +58,10 @@ class Containers(Restarts):
         self._hurried: Signal | None = None
         self._deadline = 0
 
+    def part(self) -> None:
+        """Lets go of all that refers to this, once nothing is asked of it any more."""
+        del self._images, self._lifecycle, self._probes, self._pod
+
     # -- starting -------------------------------------------------------------------------------
 
     async def sync(self) -> str:

@@ -163,6 +163,13 @@ class PodWorker:
 
     def _forget_task(self, task: Task) -> None:
         self._tasks.pop(task, None)
+        self._part()
+
+    def _part(self) -> None:
+        """Parts from the containers once nothing happens here any more, so that the pod's memory
+        is free without a search for cycles."""
+        if self.state == "gone" and not self._tasks:
+            self.containers.part()
 
     async def worked(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
         """Runs `do` in a span of its own, and retries it on API errors."""
@@ -388,6 +395,7 @@ class PodWorker:
         self._release()
         self._move("stopped")
         self._on_stopped(self)
+        self._part()
 
     # -- reporting --------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ class ClusterHost:
         query, headers = masking.query(request.query), masking.headers(request.headers)
         body = masking.body(request.path, request.body)
         told = [number, request.method, request.path, query, headers, body, sender]
-        self.offer("request", told, start)
+        self.inbox.offer("request", told, start, _line(request))
 
     def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:
         """What stopped workers of this cluster before is told, and what did so twice is not run."""
@@ -137,13 +137,16 @@ class ClusterHost:
             began = now
             if kernel.has_outside():
                 now = self._run(now, end, kernel.has_outside)
+                while self.inbox and now < end and not kernel.frozen:
+                    self._take_in()
+                    now = self._run(now, end, kernel.has_outside)
                 self._inside_owed = max(now - began, INSIDE_SHARE_SECONDS_MIN)
             else:
                 now = self._run(now, min(end, now + LOOK_SECONDS), kernel.has_ready)
                 self._inside_owed -= now - began
                 if not kernel.has_ready() and not self._fire():
                     self._inside_owed = 0.0
-                    if kernel.frozen or not self.inbox.waiting:
+                    if kernel.frozen or not self.inbox:
                         return
             if kernel.frozen or self._outside_done or now >= end:
                 return
@@ -165,9 +168,10 @@ class ClusterHost:
             return
         if self._inside_owed > 0 and self.kernel.has_ready():
             return
-        waiting = self.inbox.waiting
-        while waiting:
-            what, data, start = waiting.popleft()
+        self._take_in()
+
+    def _take_in(self) -> None:
+        for what, data, start in self.inbox.take():
             self.kernel.advance(self.clock.target())
             self._log(what, data)
             start()
@@ -190,7 +194,7 @@ class ClusterHost:
         """How long nothing will happen by itself: 0 to run at once, None until an input comes."""
         if self.kernel.frozen:
             return None
-        if self.inbox.waiting:
+        if self.inbox:
             return 0.0
         due = self.kernel.next_due(jump=self._jumps())
         if due is None:
@@ -290,6 +294,17 @@ class ClusterHost:
         recorder.arm(stepping=stepping)
         recorder.thaw()
         self.clock.rebase()
+
+
+def _line(request: Request) -> str:
+    """Who sends it, as far as that is known before authentication: the name in the certificate,
+    else the credential, else the address."""
+    if request.tls:
+        return str(request.tls[0])
+    for name, value in request.headers:
+        if name.lower() == "authorization":
+            return str(value)
+    return request.address.rpartition(":")[0] or "nobody"
 
 
 def _refusal() -> tuple[int, list[tuple[str, str]], bytes]:

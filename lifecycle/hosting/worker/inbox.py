@@ -1,13 +1,14 @@
 """Inputs of one cluster that wait for its next slice.
 
 Made before the cluster: what brings inputs in (the network, the driver) and what takes them (the
-host) both have it, and need not know each other.
+host) both have it, and need not know each other. Requests stand in a line for each client, so that
+one who sends many waits behind all others, and not they behind him.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Input = tuple[str, Any, Callable[[], Any]]  # what it is, its data for the log, what it starts
@@ -15,13 +16,25 @@ Input = tuple[str, Any, Callable[[], Any]]  # what it is, its data for the log, 
 
 class Inbox:
     def __init__(self) -> None:
-        self.waiting: deque[Input] = deque()
+        self._lines: dict[str, deque[Input]] = {}
         self.asking = 0  # calls to the network under way: virtual time does not leap past them
         self._listeners: list[Callable[[], None]] = []
 
-    def offer(self, what: str, data: Any, start: Callable[[], Any]) -> None:
-        """Puts in an input; whoever drives the host looks at it in its own time."""
-        self.waiting.append((what, data, start))
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def offer(self, what: str, data: Any, start: Callable[[], Any], line: str = "") -> None:
+        """Puts in an input; whoever drives the host looks at it in its own time. What is in no
+        client's line does not wait."""
+        self._lines.setdefault(line, deque()).append((what, data, start))
+
+    def take(self) -> Iterator[Input]:
+        """The first input of each line, and all of those in none."""
+        yield from self._lines.pop("", ())
+        for line, inputs in list(self._lines.items()):
+            yield inputs.popleft()
+            if not inputs:
+                del self._lines[line]
 
     def listen(self, wake: Callable[[], None]) -> None:
         """`wake` is called from here on when the driver does not look by itself."""

@@ -103,6 +103,7 @@ class MutatingAdmissionPolicy(Plugin):
         if attributes.run.round and not jsonpatch.same(state.output, before):
             state.require()
         run = _Run(attributes, state)
+        await self._source.prepare(attributes)
         for applied in self._source.applied(attributes):
             await run.apply(applied)
         state.output = run.obj

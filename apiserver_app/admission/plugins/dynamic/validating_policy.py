@@ -97,6 +97,7 @@ class ValidatingAdmissionPolicy(Plugin):
 
     async def _validate(self, attributes: Attributes) -> Verdict:
         run = _Run(attributes)
+        await self._source.prepare(attributes)
         for applied in self._source.applied(attributes):
             await run.apply(applied)
         run.publish()
