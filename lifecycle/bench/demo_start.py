@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,17 @@ LIMITS = {"pods": 20_000, "namespace-pods": 20_000, "namespace-objects": 50_000}
 class Demo:
     """One running demo."""
 
-    def __init__(self, folder: Path, *, nodes: int = 3) -> None:
+    def __init__(
+        self, folder: Path, *, nodes: int = 3, speed: str = "max",
+        limits: Mapping[str, int] = LIMITS,
+    ) -> None:  # fmt: skip
         self.folder = folder
         self.began = time.monotonic()
         command = [
             sys.executable, "manage.py", "demo", "--port", "0", "--tls-port", "0",
-            "--data-dir", str(folder), "--speed", "max", "--no-browser",
+            "--data-dir", str(folder), "--speed", speed, "--no-browser",
             "--nodes", str(nodes),
-            *(f"--limit={name}={most}" for name, most in LIMITS.items()),
+            *(f"--limit={name}={most}" for name, most in limits.items()),
         ]  # fmt: skip
         root = Path(__file__).resolve().parents[2]
         self._process = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL)

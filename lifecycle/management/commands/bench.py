@@ -14,6 +14,7 @@ examples:
   python manage.py bench latency --pods 300 --runs 5 --json
   python manage.py bench demo --json
   python manage.py bench api --json
+  python manage.py bench attack --only "a fork bomb" --json
 """
 
 
@@ -24,12 +25,17 @@ class Command(BaseCommand):
         parser.epilog = EXAMPLE
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument(
-            "name", choices=("lifecycle", "latency", "demo", "api"), help="what to measure"
+            "name",
+            choices=("lifecycle", "latency", "demo", "api", "attack"),
+            help="what to measure",
         )
         parser.add_argument(
             "--pods", type=int, default=1000, help="pods to start (lifecycle, latency)"
         )
         parser.add_argument("--runs", type=int, default=3, help="how often to measure (latency)")
+        parser.add_argument(
+            "--only", action="append", default=[], help="one attack of all (attack)"
+        )
         parser.add_argument("--memory", action="store_true", help="store in memory (lifecycle)")
         parser.add_argument("--json", action="store_true", help="one JSON object, on one line")
 
@@ -45,6 +51,10 @@ class Command(BaseCommand):
             from lifecycle.bench import latency
 
             figures = latency.run(options["pods"], options["runs"])
+        elif options["name"] == "attack":
+            from lifecycle.bench import attack
+
+            figures = attack.run(options["only"])
         elif options["name"] == "api":
             from lifecycle.bench import api_load
 
