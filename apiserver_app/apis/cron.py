@@ -81,6 +81,23 @@ class Schedule:
             date += datetime.timedelta(days=1)
         return None
 
+    def last(self, after: int, until: int) -> int | None:
+        """The last activation behind `after` and up to `until`."""
+        if self.every:
+            steps = (until - after) // self.every
+            return after + steps * self.every if steps > 0 else None
+        earliest, date = (
+            (_ZERO + datetime.timedelta(seconds=second)).astimezone(self.zone).date()
+            for second in (after + 1, until)
+        )
+        while date >= earliest:
+            if date.month in self.fields[3].values and self._has_day(date):
+                found = [one for one in self._moments(date) if after < one <= until]
+                if found:
+                    return found[-1]
+            date -= datetime.timedelta(days=1)
+        return None
+
     def _has_day(self, date: datetime.date) -> bool:
         of_month, of_week = self.fields[2], self.fields[4]
         by_month = date.day in of_month.values

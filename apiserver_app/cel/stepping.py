@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Hashable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from apiserver_app.cel.errors import CompileError
+
 CHARACTERS = 10_000  # of expressions, that are compiled in a step
 EACH = 500  # that an expression counts beside its own
 
@@ -50,11 +52,11 @@ class Steps:
             self._left -= len(expression) + EACH
             try:
                 self._done.append((what, compile_one()))
-            except Exception as error:
+            except CompileError as error:
                 self._done.append((what, error))
         _, found = self._done[self._next]
         self._next += 1
-        if isinstance(found, Exception):
+        if isinstance(found, CompileError):
             raise found
         result: T = found
         return result

@@ -1,14 +1,20 @@
-"""Give memory that was freed back to the system, where the C library can (glibc).
+"""The worker's memory: garbage is collected in the gaps, and what is free goes back to the system.
 
-Start-up frees a good deal that was needed once (parsed schemas, bootstrap objects); without this
-the process would keep it for good.
+Start-up frees a good deal that was needed once (parsed schemas, bootstrap objects); without `trim`,
+where the C library can (glibc), the process would keep it for good.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 from collections.abc import Callable
+
+YOUNG_MAX = 10_000  # objects that a collection looks at: some milliseconds
+# new objects, before all are looked at again, which takes a tenth of a second: so many at least,
+# and this part of all when there is nothing else to do
+GROWN_MIN, SHARE = 100_000, 4
 
 
 def trim() -> bool:
@@ -24,3 +30,41 @@ def _malloc_trim() -> Callable[[int], int] | None:
     except (OSError, AttributeError):  # another C library
         return None
     return found
+
+
+class Collector:
+    """Collects garbage little by little, so that nobody waits for it long.
+
+    What a collection finds alive lives long (caches, indexes) and is not looked at again until it
+    has grown by a share of all: then what has died in it since is found, too.
+    """
+
+    def __init__(self) -> None:
+        self._alive = self._grown = 0
+
+    def start(self) -> None:
+        self._all()
+        gc.disable()
+
+    def stop(self) -> None:
+        gc.unfreeze()
+        gc.enable()
+
+    def tidy(self, *, idle: bool) -> None:
+        """Called between slices; `idle` when nothing is to be done just now."""
+        young = gc.get_count()[0]
+        if young <= YOUNG_MAX:
+            return
+        self._grown += young - gc.collect(1)
+        if self._grown > max(GROWN_MIN, self._alive // (SHARE if idle else 1)):
+            self._all()
+        else:
+            gc.freeze()
+        if idle:
+            trim()
+
+    def _all(self) -> None:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._alive, self._grown = gc.get_freeze_count(), 0

@@ -94,8 +94,5 @@ def _missed(earliest: int, now: int, schedule: cron.Schedule) -> tuple[int | Non
         raise NeverDue("time difference between two schedules is less than 1 second")
     step = second - first
     count = (now // SECOND - first) // step + 1
-    # back by one step, and forwards from there: steps need not be of one length
-    last, moment = None, schedule.next(first + (count - 2) * step)
-    while moment is not None and moment * SECOND <= now:
-        last, moment = moment, schedule.next(moment)
-    return last, count
+    # steps need not be of one length
+    return schedule.last(first + (count - 2) * step, now // SECOND), count

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,6 @@ from lifecycle.hosting.worker.control import ControlError, Controls
 SLICE_SECONDS = 0.02
 # one process for all: the edge needs the loop back soon
 SLICE_SECONDS_SHARED = 0.002
-YOUNG_MAX = 10_000  # objects that a collection looks at: some milliseconds
 SHARED_TURNS = 4  # turns of the loop that the edge gets between slices
 
 Send = Callable[[list[Message]], None]
@@ -52,7 +50,7 @@ class Driver:
         self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
         self._controls = Controls(hosts)
         self._driving = False
-        self._collects = False
+        self._collector: memory.Collector | None = None
         self._board: Any = bytearray(board.PHASE + 1)
         # another worker is to go on; called with the reason
         self.on_end: Callable[[str], None] = lambda reason: None
@@ -73,11 +71,9 @@ class Driver:
         for name, host in self.hosts.items():
             host.kernel.board = self._board
             host.cluster.start(functools.partial(ask, name))
-        self._collects = not self._shared
-        if self._collects:
-            gc.collect()
-            gc.freeze()
-            gc.disable()
+        if not self._shared:
+            self._collector = memory.Collector()
+            self._collector.start()
         self._soon()
 
     def stop(self) -> None:
@@ -199,18 +195,9 @@ class Driver:
             self._driving = False
         self._flush()
         if not self.stopped:
-            self._tidy(idle=self._plan())
-
-    def _tidy(self, idle: bool) -> None:
-        """Collect garbage behind a commit, little by little, so that nobody waits for it long.
-
-        What a collection finds alive lives long (caches, indexes) and is not looked at again.
-        """
-        if self._collects and gc.get_count()[0] > YOUNG_MAX:
-            gc.collect(1)
-            gc.freeze()
-            if idle:
-                memory.trim()
+            idle = self._plan()
+            if self._collector is not None:
+                self._collector.tidy(idle=idle)
 
     def _flush(self, *, last: bool = False) -> None:
         self._board[board.PHASE] = board.COMMIT

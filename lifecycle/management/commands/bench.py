@@ -14,6 +14,7 @@ examples:
   python manage.py bench latency --pods 300 --runs 5 --json
   python manage.py bench demo --json
   python manage.py bench api --json
+  python manage.py bench churn --hours 10 --json
   python manage.py bench attack --only "a fork bomb" --json
 """
 
@@ -26,7 +27,7 @@ class Command(BaseCommand):
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument(
             "name",
-            choices=("lifecycle", "latency", "demo", "api", "attack"),
+            choices=("lifecycle", "latency", "demo", "api", "attack", "churn"),
             help="what to measure",
         )
         parser.add_argument(
@@ -36,6 +37,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--only", action="append", default=[], help="one attack of all (attack)"
         )
+        parser.add_argument("--hours", type=float, default=10.0, help="of virtual time (churn)")
         parser.add_argument("--memory", action="store_true", help="store in memory (lifecycle)")
         parser.add_argument("--json", action="store_true", help="one JSON object, on one line")
 
@@ -55,6 +57,10 @@ class Command(BaseCommand):
             from lifecycle.bench import attack
 
             figures = attack.run(options["only"])
+        elif options["name"] == "churn":
+            from lifecycle.bench import churn
+
+            figures = churn.run(options["hours"])
         elif options["name"] == "api":
             from lifecycle.bench import api_load
 
