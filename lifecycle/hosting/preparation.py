@@ -11,6 +11,7 @@ import fcntl
 import ipaddress
 import json
 import os
+import re
 import secrets
 import socket
 import stat
@@ -33,7 +34,7 @@ OWN = (
     "worker.log*",
 )  # fmt: skip
 TOKENS = "page-tokens.json"  # by role
-TOKEN_CHARACTERS_MIN = 16
+TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")  # stands in a link
 LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end
 
 
@@ -240,9 +241,11 @@ def _read_tokens(path: Path) -> dict[str, str]:
     for role, token in tokens.items():
         if role not in access.ROLES or not role:
             raise StartError(f"{path}: there is no role {role!r}{advice}")
-        if not isinstance(token, str) or len(token) < TOKEN_CHARACTERS_MIN:
-            least = f"at least {TOKEN_CHARACTERS_MIN} characters"
-            raise StartError(f"{path}: the token of the {role} needs {least}{advice}")
+        if not isinstance(token, str) or not TOKEN.fullmatch(token):
+            form = "16 or more letters, digits, - and _"
+            raise StartError(f"{path}: the token of the {role} must be {form}{advice}")
+    if len(set(tokens.values())) < len(tokens):
+        raise StartError(f"{path}: two roles have the same token{advice}")
     return tokens
 
 

@@ -219,8 +219,16 @@ def test_no_auth_is_refused_where_others_could_come(tmp_path: Path, host: str) -
         (b"\xff\xff", "page-tokens.json, line 1: this is not UTF-8 text"),
         (b"[]", "page-tokens.json, line 1: tokens by role are expected"),
         (b'{"root": "x"}', "page-tokens.json: there is no role 'root'"),
-        (b'{"driver": "short"}', "page-tokens.json: the token of the driver needs at least 16"),
-        (b'{"driver": 5}', "page-tokens.json: the token of the driver needs at least 16"),
+        (
+            b'{"driver": "short"}',
+            "page-tokens.json: the token of the driver must be 16 or more letters",
+        ),
+        (b'{"driver": "with & and = that mean more"}', "must be 16 or more letters, digits"),
+        (
+            b'{"driver": "the-same-for-both", "viewer": "the-same-for-both"}',
+            "page-tokens.json: two roles have the same token",
+        ),
+        (b'{"driver": 5}', "page-tokens.json: the token of the driver must be 16 or more letters"),
     ],
 )
 def test_garbage_in_the_file_of_tokens_is_told_with_its_line(
