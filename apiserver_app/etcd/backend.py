@@ -105,8 +105,8 @@ class Backend(Protocol):
         """The segments that hold records first..last, in order."""
         ...
 
-    def values(self, first: int, last: int) -> dict[int, bytes]:
-        """revision -> value (the last value of a deleted key) for revisions first..last."""
+    def values(self, revisions: Sequence[int]) -> dict[int, bytes]:
+        """revision -> value (the last value of a deleted key), of those that there still are."""
         ...
 
     def inputs(self) -> Iterable[InputRow]: ...
@@ -183,10 +183,11 @@ class MemoryBackend:
     def segments(self, first: int, last: int) -> Iterable[Segment]:
         return [one for one in self._segments if one.last >= first and one.first <= last]
 
-    def values(self, first: int, last: int) -> dict[int, bytes]:
+    def values(self, revisions: Sequence[int]) -> dict[int, bytes]:
         return {
             row.revision: row.old_value if row.deleted and row.old_value else row.value
-            for row in self._between(first, last)
+            for revision in revisions
+            for row in self._between(revision, revision)
         }
 
     def inputs(self) -> Iterable[InputRow]:

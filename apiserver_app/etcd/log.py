@@ -22,6 +22,7 @@ from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Vo
 
 COMPACT_BATCH = 1000
 LOCK_SECONDS = 1
+VALUES_BATCH = 500  # revisions asked for at once
 
 _COLUMNS = (
     "revision, key, value, old_value, create_revision, prev_revision, version, lease, deleted"
@@ -195,14 +196,19 @@ class DatabaseBackend:
             for row in cursor:
                 yield Segment(row[0], row[1], row[2], bytes(row[3]))
 
-    def values(self, first: int, last: int) -> dict[int, bytes]:
-        rows = self._rows(
-            "WHERE cluster_id=%s AND revision BETWEEN %s AND %s", (self._id, first, last)
-        )
-        return {
-            row.revision: row.old_value if row.deleted and row.old_value else row.value
-            for row in rows
-        }
+    def values(self, revisions: Sequence[int]) -> dict[int, bytes]:
+        found: dict[int, bytes] = {}
+        with connection.cursor() as cursor:
+            for start in range(0, len(revisions), VALUES_BATCH):
+                some = revisions[start : start + VALUES_BATCH]
+                cursor.execute(
+                    "SELECT revision, CASE WHEN deleted THEN COALESCE(old_value, value) ELSE value "
+                    f"END FROM {_LOG} WHERE cluster_id=%s AND revision IN "
+                    f"({','.join(['%s'] * len(some))})",
+                    (self._id, *some),
+                )
+                found.update((revision, bytes(value)) for revision, value in cursor)
+        return found
 
     def inputs(self) -> Iterable[InputRow]:
         return self._input_rows("", ())

@@ -16,7 +16,7 @@ import msgspec
 import orjson
 
 from apiserver_app.etcd.backend import Backend, ClusterState, Segment
-from lifecycle.trace import redaction
+from lifecycle.trace import keyframes, redaction
 
 LEVEL = 1  # of compression: segments are written on the way to an acknowledgement
 RECORDS_MAX = 5000  # given at once
@@ -54,7 +54,7 @@ def with_objects(backend: Backend, records: list[dict[str, Any]]) -> Iterable[di
     revisions = [one["rev"] for one in records if one["kind"] == "write"]
     if not revisions:
         return records
-    values = backend.values(min(revisions), max(revisions))
+    values = backend.values(revisions)
     for one in records:
         if one["kind"] == "write":
             value = values.get(one["rev"])
@@ -79,7 +79,7 @@ def read_bytes(
         if not heads:
             continue
         revisions = [one.rev for one in heads if one.kind == "write"]
-        values = backend.values(min(revisions), max(revisions)) if revisions else {}
+        values = backend.values(revisions)
         skipped = heads[0].seq - segment.first
         for head, raw in zip(heads, _raws.decode(text)[skipped:], strict=False):
             record = bytes(raw)
@@ -103,6 +103,14 @@ def read_records(
     if backend.load() is None:
         return b"", first - 1
     return read_bytes(backend, first, last, limit)
+
+
+def keyframes_of(cluster: str) -> keyframes.Keyframes | None:
+    """From the database, for the edge; None for no cluster."""
+    from apiserver_app.etcd.log import DatabaseBackend
+
+    backend = DatabaseBackend(cluster)
+    return None if backend.load() is None else keyframes.Keyframes(backend)
 
 
 def open_store(data_dir: Path, cluster: str) -> tuple[Backend, ClusterState]:

@@ -3,7 +3,8 @@
 First {"hello": state}, then {"records": [...]} from the wanted seq on with nothing skipped, and
 {"clock": ...} whenever what drives or holds the cluster changes. Old records come from the store,
 new ones from the in-process fan-out; a listener is a cursor that may fall back to the store at any
-time. {"missing": {"first", "last"}} names records that the store no longer has.
+time. {"missing": {"first", "last"}} names records that the store no longer has. Who asks for a
+keyframe gets {"keyframe": {...}}, which stands for all records before those that follow.
 """
 
 from __future__ import annotations
@@ -15,27 +16,18 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
-from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from lifecycle.api import cast, states
 from lifecycle.hosting.edge import app, fanout
 from lifecycle.hosting.port import edgeport
-from lifecycle.trace import storage
+from lifecycle.web import past
 
-READ_RECORDS_MAX = 500  # of one frame that comes from the store
-READ_BYTES_MAX = 16 << 20  # a frame beyond this is read again in small pieces
-READ_RECORDS_LARGE = 16
 WORKER_WAIT_SECONDS = 15
 # codes a server may choose itself begin at 4000
 GOING_AWAY, BAD_REQUEST, NOT_FOUND, FAILED, TRY_LATER = 4001, 4400, 4404, 4500, 4503
+SEQ_MAX = 10**17
 
-
-class _Seq(msgspec.Struct):
-    seq: int
-
-
-_seqs = msgspec.json.Decoder(list[_Seq])
 _raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -48,7 +40,11 @@ class Nothing(AsyncWebsocketConsumer):
 
 class TraceConsumer(AsyncWebsocketConsumer):
     """/ws/v1/clusters/<name>/trace?from=<seq>; without `from` it begins with the first record.
-    With `encoding=deflate` records come as binary messages, compressed."""
+
+    `keyframe=now` begins with a keyframe shortly before now, `keyframe=<seq>` with the newest up
+    to there. `to` is the last record wanted. With `encoding=deflate`
+    keyframes and records come as binary messages, compressed.
+    """
 
     _feed: asyncio.Task[None] | None = None
     _deflate = False
@@ -57,11 +53,13 @@ class TraceConsumer(AsyncWebsocketConsumer):
         await self.accept()
         query = parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
         self._deflate = query.get("encoding") == ["deflate"]
-        start = _from(query)
-        if start is None:
-            await self._refuse(BAD_REQUEST, "from must be a whole number from 1 on")
-            return
-        self._feed = asyncio.ensure_future(self._guarded(start))
+        wanted = {}
+        for name, default in (("from", 1), ("to", SEQ_MAX), ("keyframe", 0)):
+            if (number := _number(query, name, default)) is None:
+                await self._refuse(BAD_REQUEST, f"{name} must be a whole number from 1 on")
+                return
+            wanted[name] = number
+        self._feed = asyncio.ensure_future(self._guarded(wanted))
 
     async def disconnect(self, code: int) -> None:
         if self._feed is not None:
@@ -70,15 +68,15 @@ class TraceConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """The page has nothing to say here; what it sends is ignored."""
 
-    async def _guarded(self, start: int) -> None:
+    async def _guarded(self, wanted: dict[str, int]) -> None:
         """A feed that fails says so and closes: a listener must not wait for ever."""
         try:
-            await self._run(start)
+            await self._run(wanted)
         except Exception:
             traceback.print_exc()
             await self._refuse(FAILED, "the feed failed")
 
-    async def _run(self, start: int) -> None:
+    async def _run(self, wanted: dict[str, int]) -> None:
         edge: app.Services = self.scope["state"]["edge"]
         cluster: str = self.scope["url_route"]["kwargs"]["cluster"]
         try:
@@ -97,48 +95,55 @@ class TraceConsumer(AsyncWebsocketConsumer):
             topic.reach(state.get("seq", 0))
             hello = {**states.shown(cluster, state), "users": list(cast.names())}
             await self.send(text_data=_json({"hello": hello}))
-            await self._follow(cluster, topic, start)
+            reader = past.of(cluster, topic)
+            start = wanted["from"]
+            if wanted["keyframe"]:
+                start = await self._begin(reader, wanted["keyframe"], topic.last)
+            await self._follow(reader, topic, start, wanted["to"])
         finally:
             topic.listeners -= 1
         await self.close(GOING_AWAY)
 
-    async def _follow(self, cluster: str, topic: fanout.Topic, seq: int) -> None:
-        """Send from seq on until the feed is closed."""
+    async def _begin(self, reader: past.Past, wanted: int, last: int) -> int:
+        """Send a keyframe; the record that comes after it."""
+        begin = await (reader.join(last) if wanted == SEQ_MAX else reader.at(wanted))
+        if begin.text:
+            await self._send(begin)
+        return begin.seq + 1
+
+    async def _follow(self, reader: past.Past, topic: fanout.Topic, seq: int, last: int) -> None:
+        """Send from seq to last, or until the feed is closed. Who wanted no more ends it: a feed
+        that we close may lose what is still on its way to a slow client."""
         clock_version = topic.clock_version
         while True:
             if topic.clock_version != clock_version:
                 clock_version = topic.clock_version
                 await self.send(text_data=_json({"clock": topic.clock}))
-            found = topic.next(seq)
-            if isinstance(found, fanout.Frame):
-                if found.first < seq:
-                    found = fanout.Frame(seq, found.last, _cut(found.text, seq))
+            found = topic.next(seq) if seq <= last else None
+            if isinstance(found, fanout.Behind):
+                seq = await self._catch_up(reader, seq, min(found.last, last))
+            elif isinstance(found, fanout.Frame):
+                if found.first < seq or found.last > last:
+                    found = _cut(found, seq, last)
                 await self._send(found)
                 seq = found.last + 1
-            elif isinstance(found, fanout.Behind):
-                seq = await self._catch_up(cluster, found)
             elif topic.closed:
                 return
             else:
                 await topic.changed()
 
-    async def _catch_up(self, cluster: str, wanted: fanout.Behind) -> int:
+    async def _catch_up(self, reader: past.Past, seq: int, last: int) -> int:
         """Send what the store has of these records, a frame of them; the seq to go on with."""
-        last = min(wanted.last, wanted.first + READ_RECORDS_MAX - 1)
-        records, end = await _read(cluster, wanted.first, last)
-        if len(records) > READ_BYTES_MAX:
-            last = min(last, wanted.first + READ_RECORDS_LARGE - 1)
-            records, end = await _read(cluster, wanted.first, last)
-        first = _seqs.decode(b"[" + records + b"]")[0].seq if records else last + 1
-        if first > wanted.first:
-            missing = {"first": wanted.first, "last": first - 1}
-            await self.send(text_data=_json({"missing": missing}))
-        if not records:
-            return last + 1
-        await self._send(fanout.Frame(first, end, f'{{"records":[{records.decode()}]}}'))
-        return end + 1
+        found = await reader.frame(seq, last)
+        end = found.first - 1 if found else min(last, seq + past.READ_RECORDS_MAX - 1)
+        if end >= seq:
+            await self.send(text_data=_json({"missing": {"first": seq, "last": end}}))
+        if found is None:
+            return end + 1
+        await self._send(found)
+        return found.last + 1
 
-    async def _send(self, frame: fanout.Frame) -> None:
+    async def _send(self, frame: fanout.Frame | past.Begin) -> None:
         if self._deflate:
             await self.send(bytes_data=frame.packed)
         else:
@@ -149,27 +154,27 @@ class TraceConsumer(AsyncWebsocketConsumer):
         await self.close(code)
 
 
-@sync_to_async(thread_sensitive=False)
-def _read(cluster: str, first: int, last: int) -> tuple[bytes, int]:
-    return storage.read_records(cluster, first, last, READ_RECORDS_MAX)
-
-
-def _from(query: dict[str, list[str]]) -> int | None:
-    """The wanted first seq; None when it is no such thing."""
-    text = query.get("from", ["1"])[-1]
+def _number(query: dict[str, list[str]], name: str, default: int) -> int | None:
+    """A number of the query, from 1 on; None when it is no such thing."""
+    text = query.get(name, [str(default)])[-1]
+    if name == "keyframe" and text in ("now", "0"):
+        return SEQ_MAX if text == "now" else 0
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         return None
-    return max(1, int(text))
+    return min(max(1, int(text)), SEQ_MAX)
 
 
-def _cut(text: str, seq: int) -> str:
-    """The frame without the records before seq."""
-    data = text[len('{"records":') : -1].encode()
-    raws = _raws.decode(data)
+def _cut(frame: fanout.Frame, first: int, last: int) -> fanout.Frame:
+    """The frame without what is not wanted of it."""
+    data = frame.text[len('{"records":') : -1].encode()
+    heads = past.seqs.decode(data)
     kept = [
-        bytes(raw) for raw, head in zip(raws, _seqs.decode(data), strict=True) if head.seq >= seq
+        bytes(raw)
+        for raw, head in zip(_raws.decode(data), heads, strict=True)
+        if first <= head.seq <= last
     ]
-    return f'{{"records":[{b",".join(kept).decode()}]}}'
+    text = f'{{"records":[{b",".join(kept).decode()}]}}'
+    return fanout.Frame(max(first, frame.first), min(last, frame.last), text)
 
 
 def _json(value: Any) -> str:

@@ -200,6 +200,23 @@ export interface Hello extends Header, Clock {
   users?: string[];
 }
 
+/**
+ * What stands for all records up to `seq`: those that are still in force then. Each may say which
+ * requests from outside it goes back to, and a write who made it.
+ */
+export interface Keyframe {
+  seq: number;
+  t: number;
+  rev: number;
+  counts: { requests: number; writes: number; beats: number; cycles: number };
+  emptied: Record<string, string[]>;
+  records: Standing[];
+  /** the newest request from outside that is followed, from its opening on */
+  command: Standing[];
+}
+
+type Standing = TraceRecord & { roots?: number[] };
+
 /** A breakpoint as the server takes and gives it: a kind and the fields that a record must have. */
 export type Breakpoint = { id: string; kind: string } & Record<string, any>;
 

@@ -34,7 +34,7 @@ Object.assign(globalThis, {
   location: { protocol: 'http:', host: 'here' },
   reportError: (/** @type {unknown} */ error) => assert.ifError(error),
 });
-const { Feed } = await import('../../static/js/net/feed.js');
+const { Feed, earlier } = await import('../../static/js/net/feed.js');
 
 function opened() {
   sockets = [];
@@ -42,6 +42,7 @@ function opened() {
   const nothing = () => undefined;
   const listener = {
     hello: nothing,
+    keyframe: nothing,
     records: (/** @type {any[]} */ records) => void seqs.push(...records.map((one) => one.seq)),
     clock: (/** @type {any} */ clock) => void seqs.push(clock),
     missing: nothing,
@@ -103,4 +104,32 @@ test('a page that is seen again at once keeps its feed', (t) => {
   t.mock.timers.tick(60_000);
   assert.deepEqual([sockets.length, sockets[0].closed], [1, false]);
   feed.close();
+});
+
+test('a page that has nothing yet asks for a keyframe', () => {
+  sockets = [];
+  const feed = new Feed('demo', /** @type {any} */ ({ connection: () => undefined }), () => 0);
+  feed.open();
+  assert.match(sockets[0].url, /trace\?keyframe=now&/);
+  feed.close();
+});
+
+test('what lies before is read up to its end, and then the page closes', async () => {
+  sockets = [];
+  const asked = earlier('demo', 11, 14);
+  assert.match(sockets[0].url, /keyframe=10&to=14&/);
+  sockets[0].say(JSON.stringify({ hello: {} }));
+  sockets[0].say(JSON.stringify({ keyframe: { seq: 10 } }));
+  sockets[0].say(packed(11, 12));
+  sockets[0].say(packed(13, 14));
+  const { keyframe, records } = await asked;
+  assert.deepEqual([keyframe?.seq, records.map((one) => one.seq)], [10, [11, 12, 13, 14]]);
+  assert.equal(sockets[0].closed, true);
+});
+
+test('what the store has no more is not taken for the past', async () => {
+  sockets = [];
+  const asked = earlier('demo', 1, 4);
+  sockets[0].say(JSON.stringify({ missing: { first: 1, last: 2 } }));
+  await assert.rejects(asked);
 });

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.hosting.scripted import Session, default_inputs
-from lifecycle.trace import archive
+from lifecycle.trace import archive, keyframes
 from lifecycle.trace.recorder import Breakpoint
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -56,6 +56,7 @@ metadata: {name: gone, namespace: shop}
 IN_ADMISSION = Breakpoint(
     "bp-1", "plugin", {"plugin": "ServiceAccount", "phase": "mutating", "namespace": "default"}
 )
+KEYFRAME_EVERY = 7  # commits
 AFTER_SELECT = Breakpoint("bp-2", "schedule", {"phase": "select"})
 
 
@@ -65,6 +66,11 @@ def record(folder: Path) -> None:
         session = Session(default_inputs(seed=7))
         story(session)
         archive.write_file(folder / f"{name}.jsonl.gz", session.header(), session.records())
+        backend = session.cluster.store.backend
+        frames = keyframes.Keyframes(backend)
+        for segment in list(backend.segments(1, 10**9))[::KEYFRAME_EVERY]:
+            message = frames.message(frames.at(segment.last))
+            (folder / f"{name}.{segment.last}.keyframe.json").write_text(message)
 
 
 def full(session: Session) -> None:

@@ -21,7 +21,16 @@ function folder() {
 }
 
 /** All that were recorded. @returns {string[]} */
-export const names = () => readdirSync(folder()).map((file) => file.split('.')[0]);
+export const names = () =>
+  readdirSync(folder())
+    .filter((file) => file.endsWith('.jsonl.gz'))
+    .map((file) => file.split('.')[0]);
+
+/** The server's keyframes of a trace. @param {string} name */
+export const keyframes = (name) =>
+  readdirSync(folder())
+    .filter((file) => file.startsWith(`${name}.`) && file.endsWith('.keyframe.json'))
+    .map((file) => JSON.parse(readFileSync(join(folder(), file)).toString()).keyframe);
 
 /** @param {string} name @returns {TraceRecord[]} */
 export function recorded(name) {

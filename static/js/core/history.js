@@ -2,9 +2,10 @@
 /**
  * A trace with its index and keyframes: the state at any record, backwards and forwards, in a few
  * milliseconds. Live feed and saved file fill it the same way. Never drops a record in between.
+ * It may begin with a keyframe of the server instead of the first record.
  */
 import { Index } from './index.js';
-import { emptyState, reduce, snapshot, weight } from './reducer.js';
+import { begin, emptyState, reduce, snapshot, weight } from './reducer.js';
 
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 /** @typedef {import('./reducer.js').State} State */
@@ -25,7 +26,26 @@ export class History {
   }
 
   get last() {
-    return this.index.records.length ? this.index.last : 0;
+    return this.index.last;
+  }
+
+  /** What came before the records that follow. @param {import('../types.js').Keyframe} keyframe */
+  begin(keyframe) {
+    this.index.begin(keyframe);
+    begin(this.head, keyframe);
+    this.keyframes.push(snapshot(this.head));
+  }
+
+  /**
+   * This trace from further back on.
+   * @param {import('../types.js').Keyframe|null} keyframe @param {TraceRecord[]} records
+   */
+  from(keyframe, records) {
+    const longer = new History();
+    if (keyframe) longer.begin(keyframe);
+    longer.append(records);
+    longer.append(this.index.records);
+    return longer;
   }
 
   /**
@@ -39,7 +59,7 @@ export class History {
       if (this.last && record.seq !== this.last + 1) {
         throw new RangeError(`record ${record.seq} does not follow ${this.last}`);
       }
-      if (!this.last) this._start(record);
+      if (!this.keyframes.length) this._start(record);
       this.index.add(record);
       reduce(this.head, record);
       added += 1;

@@ -59,8 +59,10 @@ export function lastRecordAt(list, seq) {
 
 export class Index {
   constructor() {
-    /** @type {TraceRecord[]} */ this.records = [];
+    /** @type {TraceRecord[]} without gaps */ this.records = [];
     this.first = 1;
+    /** @type {Map<number, TraceRecord>} those before them that are still in force */
+    this.standing = new Map();
     /** @type {Map<number, Span>} */ this.spans = new Map();
     /** @type {RequestSpan[]} requests that are neither heartbeats nor reads */ this.requests = [];
     /** @type {WorkSpan[]} */ this.works = [];
@@ -87,13 +89,43 @@ export class Index {
 
   /** @param {number} seq @returns {TraceRecord|undefined} */
   record(seq) {
-    return this.records[seq - this.first];
+    return this.records[seq - this.first] || this.standing.get(seq);
+  }
+
+  /**
+   * What came before the records that follow.
+   * @param {import('../types.js').Keyframe} keyframe
+   */
+  begin({ seq, counts, command, records }) {
+    this.first = seq + 1;
+    for (const record of [...records, ...command].sort((a, b) => a.seq - b.seq)) {
+      if (this.standing.has(record.seq)) continue;
+      this.standing.set(record.seq, record);
+      this._take(record);
+    }
+    this.cycleCount = counts.cycles;
+  }
+
+  /** Whether all that came of a request is here. @param {number} root */
+  covers(root) {
+    return root >= this.first;
+  }
+
+  /** Whether an object's past is here from its beginning on. @param {string} key */
+  hasAllOf(key) {
+    const [oldest] = this.histories.get(key) || [];
+    return !oldest || oldest.seq >= this.first || oldest.op === 'create';
   }
 
   /** @param {TraceRecord} record  must be the next one */
   add(record) {
     if (!this.records.length) this.first = record.seq;
     this.records.push(record);
+    this._take(record);
+  }
+
+  /** @param {TraceRecord} record */
+  _take(record) {
     const take = /** @type {any} */ (this)[`_${record.kind}`];
     if (take) take.call(this, record);
     else this._inSpan(record);
@@ -151,8 +183,10 @@ export class Index {
   _request(record) {
     const cls = requestClass(record);
     const parent = record.parent ? this.spans.get(record.parent) : null;
-    const isRoot = record.outside && cls === 'change';
-    const roots = isRoot ? [record.seq] : parent ? parent.roots : [];
+    const isRoot = record.roots
+      ? record.roots.includes(record.seq)
+      : record.outside && cls === 'change';
+    const roots = record.roots || (isRoot ? [record.seq] : parent ? parent.roots : []);
     const span = this._open('request', record, record.parent, roots, cls);
     if (isRoot) this._root(record.seq);
     if (parent) parent.requests.push(record.seq);
@@ -164,7 +198,7 @@ export class Index {
   _work(record) {
     const revs = record.revs || [];
     const { resource } = componentOf(this, record.component);
-    let roots = this._rootsOf(revs);
+    let roots = record.roots || this._rootsOf(revs);
     if (!roots.length && resource) roots = this._rootsOfObject(keyOf(resource, record.key));
     const span = this._open('work', record, 0, roots, 'work');
     this.works.push(span);
@@ -220,10 +254,11 @@ export class Index {
     record.key = objectKey(record.resource, record.namespace, record.name);
     record.beat = isBeat(record.resource, record.subresource, record.op);
     meet(record.resource, record.object);
-    this.writes.push(record);
+    // the revisions between those of a keyframe are not here
+    if (record.seq >= this.first) this.writes.push(record);
     this.byRev.set(record.rev, record);
     push(this.histories, record.key, record);
-    const roots = this.spans.get(record.span)?.roots || [];
+    const roots = record.roots || this.spans.get(record.span)?.roots || [];
     if (roots.length) this.rooted.set(record.key, roots);
     this._inSpan(record);
   }
@@ -339,8 +374,8 @@ export class Index {
     /** @type {number[]} */ const roots = [];
     for (const rev of revs) {
       const write = this.byRev.get(rev);
-      const span = write && this.spans.get(write.span);
-      if (span) for (const root of span.roots) if (!roots.includes(root)) roots.push(root);
+      const from = write?.roots || (write && this.spans.get(write.span)?.roots) || [];
+      for (const root of from) if (!roots.includes(root)) roots.push(root);
     }
     roots.sort((a, b) => a - b);
     return roots.slice(-ROOTS_MAX);

@@ -92,6 +92,16 @@ class Known {
     return this.whole.objectAt(key, Math.min(seq, this.last));
   }
 
+  /** @param {number} root */
+  covers(root) {
+    return this.whole.covers(root);
+  }
+
+  /** @param {string} key */
+  hasAllOf(key) {
+    return this.whole.hasAllOf(key);
+  }
+
   /** @param {import('./records.js').WriteRecord} write */
   before(write) {
     return this.whole.before(write);

@@ -27,13 +27,16 @@ import { BACKLOG_MAX, Pace, SPEED_TOLD_MAX } from './pace.js';
 export class Player {
   /**
    * @param {History} history
-   * @param {{live: boolean, watches?: boolean, control?: Control}} options
+   * @param {{live: boolean, watches?: boolean, control?: Control, reach?: (seq: number) => void}}
+   *   options  `reach` is asked for what lies before the history
    */
-  constructor(history, { live, watches = false, control }) {
+  constructor(history, { live, watches = false, control, reach }) {
     this.history = history;
     this.live = live;
     /** whether what is done here reaches the cluster */ this.drives = live && !watches;
     this.control = control || (() => {});
+    this.reach = reach || (() => {});
+    /** where to go once it is there, 0 for nowhere */ this.sought = 0;
     this.cursor = 0;
     /** scrubbed back by hand: the banner shows until live again */ this.past = false;
     /** whether the cursor moves by itself when it is behind */ this.playing = live;
@@ -63,8 +66,15 @@ export class Player {
   restart(history) {
     this.history = history;
     this.cursor = 0;
+    this.sought = 0;
     this.past = false;
     this.follow = {};
+  }
+
+  /** Go on with the same history from further back on. @param {History} history */
+  extend(history) {
+    this.history = history;
+    if (this.sought) this.seek(this.sought);
   }
 
   get head() {
@@ -195,18 +205,22 @@ export class Player {
     const { index } = this.history;
     const next = nextStop(index, this.follow, this.cursor, direction, byRequest);
     if (direction > 0) this._moveTo(next || this.head);
-    else if (next) this._moveTo(next);
+    else if (next >= this.history.first) this._moveTo(next);
+    else if (this.history.first > 1) this.seek(next || this.history.first - 1);
     this.past = this.live && this.behind && (this.past || direction < 0);
   }
 
   /** Look at any record. @param {number} seq */
   seek(seq) {
     this.playing = false;
+    this.sought = seq < this.history.first ? seq : 0;
+    if (this.sought) this.reach(seq);
     this._moveTo(Math.max(this.history.first, Math.min(seq, this.head)));
     this.past = this.live && this.behind;
   }
 
   goLive() {
+    this.sought = 0;
     this.past = false;
     this.playing = true;
     this.cursor = this.head;

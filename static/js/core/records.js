@@ -6,8 +6,10 @@
 
 /** @typedef {import('../types.js').TraceRecord} TraceRecord */
 /**
- * A write, and what the page adds to it: the key of its object, and whether it is a heartbeat.
- * @typedef {import('../types.js').WriteRecord & {key: string, beat: boolean}} WriteRecord
+ * A write, and what the page adds to it: the key of its object, and whether it is a heartbeat. One
+ * of a keyframe says itself who made it, and what it goes back to.
+ * @typedef {import('../types.js').WriteRecord & {key: string, beat: boolean, client?: string,
+ *   roots?: number[]}} WriteRecord
  */
 
 const CHANGING = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);

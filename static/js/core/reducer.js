@@ -29,7 +29,6 @@ import { objectKey } from './records.js';
  * @property {Map<string, number[]>} working  component -> open works
  * @property {Map<string, Queue>} queues
  * @property {Map<string, {state:string, detail:any}>} components
- * @property {Map<string, number>} reached  component -> newest revision its cache has seen
  * @property {{mode:string, speed:any}} clock
  * @property {{seq:number, at:number, breakpoint:string}|null} held
  * @property {{requests:number, writes:number, beats:number}} counts
@@ -49,7 +48,6 @@ export function emptyState() {
     working: new Map(),
     queues: new Map(),
     components: new Map(),
-    reached: new Map(),
     clock: { mode: 'run', speed: 1 },
     held: null,
     counts: { requests: 0, writes: 0, beats: 0 },
@@ -69,7 +67,6 @@ export function snapshot(/** @type {State} */ state) {
     working: new Map(state.working),
     queues: new Map(state.queues),
     components: new Map(state.components),
-    reached: new Map(state.reached),
     clock: { ...state.clock },
     counts: { ...state.counts },
   };
@@ -118,9 +115,6 @@ const REDUCERS = {
       emptyNamespace(state, record);
     } else map.set(record.key, record);
   },
-  watch(state, record) {
-    for (const name of record.to || []) state.reached.set(name, record.rev);
-  },
   queue(state, record) {
     state.queues.set(record.queue, { length: record.length, key: record.key, op: record.op });
   },
@@ -134,6 +128,19 @@ const REDUCERS = {
     state.held = { seq: record.seq, at: record.at, breakpoint: record.breakpoint };
   },
 };
+
+/**
+ * The state that a keyframe stands for.
+ * @param {State} state  an empty one @param {import('../types.js').Keyframe} keyframe
+ */
+export function begin(state, { seq, t, rev, counts, emptied, command, records }) {
+  // what the command wrote may have changed since
+  for (const record of command) if (record.kind !== 'write') reduce(state, record);
+  for (const record of records) reduce(state, record);
+  const { requests, writes, beats } = counts;
+  Object.assign(state, { seq, t, rev, counts: { requests, writes, beats } });
+  for (const [name, gone] of Object.entries(emptied)) state.emptied.set(name, new Set(gone));
+}
 
 // while a cluster is held nothing else is recorded than these
 const WHILE_HELD = new Set(['held', 'clock', 'control', 'component']);

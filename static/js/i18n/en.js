@@ -36,6 +36,7 @@ export default {
   'lost.refused':
     'Your session has ended: load the page again, with the link that the terminal shows now.',
   'loading.text': 'Loading the trace: {n} records so far.',
+  'loading.earlier': 'Loading earlier hops.',
   'past.revision': 'Revision {rev}',
   'past.live': 'Live is {rev}, {time} later. Dotted means not yet.',
   'past.liveShort': 'live is {rev}',
@@ -277,6 +278,7 @@ export default {
   'object.at': 'At revision {rev}',
   'object.who': '*{who}* wrote revision {rev}.',
   'object.history': '{n} revision{n||s} of it',
+  'object.lately': 'Revisions of it, as far as loaded',
   'object.bootstrap': 'the cluster itself',
   'object.create.title': '{kind} {name} was created at revision {rev}.',
   'object.update.title': '{kind} {name} changed at revision {rev}.',

@@ -13,6 +13,7 @@ const INFLATES = typeof DecompressionStream === 'function';
 /**
  * @typedef {Object} Listener
  * @property {(hello: import('../types.js').Hello) => void} hello
+ * @property {(keyframe: import('../types.js').Keyframe) => void} keyframe  what it begins with
  * @property {(records: import('../types.js').TraceRecord[]) => void} records
  * @property {(clock: import('../types.js').Clock) => void} clock
  * @property {(gap: {first: number, last: number}) => void} missing  records nobody has any more
@@ -21,11 +22,14 @@ const INFLATES = typeof DecompressionStream === 'function';
  */
 
 export class Feed {
-  /** @param {string} cluster @param {Listener} listener @param {() => number} next */
+  /**
+   * @param {string} cluster @param {Listener} listener
+   * @param {() => number} next  the seq wanted next, 0 for a keyframe and what follows it
+   */
   constructor(cluster, listener, next) {
     this.cluster = cluster;
     this.listener = listener;
-    /** the seq wanted next */ this.next = next;
+    this.next = next;
     this.wait = WAIT_MS_MIN;
     this.closed = false;
     /** @type {WebSocket|null} */ this.socket = null;
@@ -38,16 +42,11 @@ export class Feed {
   }
 
   open() {
-    const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
-    const name = encodeURIComponent(this.cluster);
-    const socket = new WebSocket(
-      `${scheme}://${location.host}/ws/v1/clusters/${name}/trace?from=${this.next()}` +
-        (INFLATES ? '&encoding=deflate' : ''),
-    );
+    const next = this.next();
+    const socket = connect(this.cluster, next ? `from=${next}` : 'keyframe=now');
     this.socket = socket;
-    socket.binaryType = 'arraybuffer';
     socket.addEventListener('message', ({ data }) => {
-      const text = typeof data === 'string' ? data : inflated(data);
+      const text = textOf(data);
       const take = async () => this._take(await text, socket);
       this.taken = this.taken.then(take).catch(reportError);
     });
@@ -68,6 +67,7 @@ export class Feed {
     if (socket !== this.socket) return; // the next one begins with what this one left
     const frame = JSON.parse(data);
     if (frame.hello) this.listener.hello(frame.hello);
+    if (frame.keyframe) this.listener.keyframe(frame.keyframe);
     if (frame.records) {
       try {
         this.listener.records(frame.records);
@@ -109,6 +109,49 @@ export class Feed {
     this.wait = Math.min(this.wait * 2, WAIT_MS_MAX);
   }
 }
+
+/**
+ * What lies before what a page has: a keyframe, unless it begins with the first record, and the
+ * records up to `to`. Rejects when the store does not have them any more.
+ * @param {string} cluster @param {number} from @param {number} to
+ * @returns {Promise<{keyframe: import('../types.js').Keyframe|null,
+ *   records: import('../types.js').TraceRecord[]}>}
+ */
+export function earlier(cluster, from, to) {
+  const socket = connect(cluster, `${from > 1 ? `keyframe=${from - 1}` : 'from=1'}&to=${to}`);
+  const taken = { keyframe: null, records: /** @type {any[]} */ ([]) };
+  let reading = Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const take = (/** @type {any} */ { keyframe, records = [], missing, error }) => {
+      if (missing || error) reject(new Error(error || ''));
+      if (keyframe) taken.keyframe = keyframe;
+      for (const record of records) taken.records.push(record);
+      if (records.at(-1)?.seq !== to) return;
+      resolve(taken);
+      socket.close();
+    };
+    socket.addEventListener('message', ({ data }) => {
+      const text = textOf(data);
+      reading = reading.then(async () => take(JSON.parse(await text))).catch(reject);
+    });
+    socket.addEventListener('close', () => reading.then(() => reject(new Error(''))));
+  });
+}
+
+/** @param {string} cluster @param {string} wanted */
+function connect(cluster, wanted) {
+  const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+  const name = encodeURIComponent(cluster);
+  const socket = new WebSocket(
+    `${scheme}://${location.host}/ws/v1/clusters/${name}/trace?${wanted}` +
+      (INFLATES ? '&encoding=deflate' : ''),
+  );
+  socket.binaryType = 'arraybuffer';
+  return socket;
+}
+
+/** @param {string|ArrayBuffer} data */
+const textOf = (data) => (typeof data === 'string' ? data : inflated(data));
 
 /** @param {ArrayBuffer} data */
 function inflated(data) {

@@ -9,7 +9,7 @@ import { knownAt } from '../core/known.js';
 import { Player } from '../core/player.js';
 import { wordsFor } from '../i18n/index.js';
 import { clusterApi } from '../net/api.js';
-import { Feed } from '../net/feed.js';
+import { earlier, Feed } from '../net/feed.js';
 import { readFile, readSaved } from '../net/recording.js';
 import { actionsOf, NGINX } from './actions.js';
 import { renderBar } from './bar.js';
@@ -28,6 +28,10 @@ const IDLE_MS = 250;
 const LOADING_MS = 1000;
 // a seek or a step lets the map change its centre at once, for this long
 const MOVED_MS = 400;
+// records that are fetched at once when somebody looks further back
+const EARLIER = 6000;
+// what the newest command led to is fetched unasked when it is not longer than this
+const COMMAND_MAX = 30_000;
 
 /** @typedef {{cluster: string, version: string, watches: boolean}} Home  watches: and no more */
 
@@ -67,6 +71,7 @@ export class App {
       traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),
       traceName: '',
       traceError: '',
+      reaching: false,
       moved: false,
       dragging: false,
     };
@@ -80,6 +85,7 @@ export class App {
     this._drawnAt = 0;
     this._movedAt = -1e9;
     this._openedAt = 0;
+    this._unreachable = 0; // where going back failed
     this.act = actionsOf(this);
   }
 
@@ -158,6 +164,11 @@ export class App {
       this.meta.cluster,
       {
         hello: (hello) => this._hello(hello),
+        keyframe: (keyframe) => {
+          this.history.begin(keyframe);
+          this.player.arrived();
+          this._began();
+        },
         records: (records) => this._take(records),
         clock: (clock) => {
           this._clock(clock);
@@ -177,7 +188,7 @@ export class App {
           this.draw();
         },
       },
-      () => this.history.last + 1,
+      () => this.history.last && this.history.last + 1,
     );
     this.feed.open();
     this.api.state().then(
@@ -219,8 +230,12 @@ export class App {
     this.feed?.close();
     this.feed = null;
     this.history = new History();
-    const control = (/** @type {any} */ body) => this.control(body);
-    this.player = new Player(this.history, { live, watches: this.home.watches, control });
+    this.player = new Player(this.history, {
+      live,
+      watches: this.home.watches,
+      control: (body) => this.control(body),
+      reach: (seq) => this.reach(seq),
+    });
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     this.ui.startup = null;
     Object.assign(this.meta, { connected: !live, opened: !live });
@@ -258,6 +273,47 @@ export class App {
     if (!users || !users.length) return;
     this.meta.users = users;
     if (!users.includes(this.ui.user)) [this.ui.user] = users;
+  }
+
+  /** A story is told from its beginning. @param {import('./parts.js').Context} context */
+  _lookBack({ whole, ui, player }) {
+    const key = ui.selected?.type === 'pod' ? ui.selected.key : player.follow.pod;
+    if (key && !whole.hasAllOf(key)) this.reach(whole.first - 1);
+  }
+
+  /** The newest command is shown from its beginning, if that is not far. */
+  _began() {
+    const { index, first } = this.history;
+    const root = index.rootAt(first);
+    if (root && root < first && first - root < COMMAND_MAX) this.reach(root);
+  }
+
+  /**
+   * Fetch what lies before the history, down to a record and some more.
+   * @param {number} seq
+   */
+  async reach(seq) {
+    const { history } = this;
+    const { first } = history;
+    const isThere = seq >= first || first <= 1 || first === this._unreachable;
+    if (this.ui.reaching || isThere || !this.player.live) return;
+    this.ui.reaching = true;
+    this.draw();
+    try {
+      const more = Math.max(EARLIER, history.index.records.length);
+      const from = Math.max(1, Math.min(seq, first - more));
+      const { keyframe, records } = await earlier(this.meta.cluster, from, first - 1);
+      this.ui.reaching = false;
+      if (history === this.history) {
+        this.history = history.from(keyframe, records);
+        this.player.extend(this.history);
+      }
+    } catch (error) {
+      this._unreachable = first;
+      this.ui.reaching = false;
+      this.ui.traceError = /** @type {Error} */ (error).message;
+    }
+    this.draw();
   }
 
   /** @param {import('../types.js').TraceRecord[]} records */
@@ -323,6 +379,7 @@ export class App {
   /** @param {import('./parts.js').Context} context @param {number} now */
   _draw(context, now) {
     const said = explanationOf(context);
+    this._lookBack(context);
     renderBench(this.hosts.bench, context);
     renderMap(this.hosts.map, context);
     renderInspector(this.hosts.inspector, context, said);

@@ -46,6 +46,7 @@ export function drawing(ctx, model, range, size) {
   const scale = scaleOf(range, size, model.lanes.length);
   const head = range.empty ? range.origin : range.rests ? range.t : ctx.state.t;
   const known = ctx.whole.record(ctx.whole.last)?.t || head;
+  const begin = ctx.whole.first > 1 ? ctx.whole.record(ctx.whole.first)?.t || range.from : 0;
   const ghost = ctx.player.behind && known > head;
   const where = new Map(
     model.lanes.map((lane, i) => [lane.id, i]),
@@ -60,6 +61,9 @@ export function drawing(ctx, model, range, size) {
           width: Math.max(0, size.width - scale.x(head)),
           height: size.height,
         })
+      : null,
+    begin > range.from
+      ? h('rect.future', { key: 'earlier', x: 0, y: 0, width: scale.x(begin), height: size.height })
       : null,
     ticks(ctx, range, size, scale, head),
     model.lanes.map((_, i) =>

@@ -75,7 +75,7 @@ export function rangeOf(ctx) {
   if (ctx.focus === 'crowd') {
     return {
       ...range,
-      from: range.origin,
+      from: Math.max(range.origin, whole.records[0]?.t || 0),
       to: range.origin + niceWidth((t - range.origin) * 1.3 + 1000) / ui.zoom,
     };
   }
@@ -210,6 +210,7 @@ function tools(ctx, range) {
     h('span', null, what),
     follow ? h('button.link', { onClick: () => act.unfollow() }, words.t('time.unfollow')) : null,
     h('span.soft', null, words.t('time.hidden', { n: state.counts.beats })),
+    ctx.ui.reaching ? h('span.soft', null, words.t('loading.earlier')) : null,
     allAsWanted(ctx),
     h(
       'span.right',

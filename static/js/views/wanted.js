@@ -29,7 +29,9 @@ export function wantedStrip(ctx) {
           glyph('deny'),
           h('b', null, one.write.name),
           h('span.why', null, text),
-          h('span.soft', null, words.t('wanted.since', { time: age })),
+          index.hasAllOf((one.because || one).write.key)
+            ? h('span.soft', null, words.t('wanted.since', { time: age }))
+            : null,
         ),
       );
     }),

@@ -189,7 +189,7 @@ def test_what_was_committed_is_there_after_a_restart_and_nothing_else(stored: St
     assert fresh.revision == 2 and fresh.lease_keys(60) == [POD + "b"]
     assert [one.data for one in stored.backend.segments(2, 9)] == [b"zip"]
     assert [one.data for one in stored.backend.inputs()] == [b"in"]
-    assert stored.backend.values(1, 1) == {1: b"1"}
+    assert stored.backend.values([1]) == {1: b"1"}
 
 
 def test_old_records_and_inputs_are_forgotten_whole_segments_at_a_time(stored: Stored) -> None:

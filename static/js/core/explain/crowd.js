@@ -90,10 +90,11 @@ function bottleneck(counts) {
 
 const RATE_US = 1_000_000;
 
-/** What happened to pods in the last virtual second. @param {Model} model */
+/** What happened to pods in the last virtual second, a second. @param {Model} model */
 function ratesOf(model) {
   const rates = { created: 0, bound: 0, ready: 0 };
   const { writes } = model.index;
+  const passed = Math.max(1, model.state.t - (writes[0]?.t || 0));
   for (let i = writes.length - 1; i >= 0; i -= 1) {
     const write = writes[i];
     if (write.seq > model.state.seq || write.resource !== 'pods') continue;
@@ -101,6 +102,12 @@ function ratesOf(model) {
     if (write.op === 'create') rates.created += 1;
     else if (write.subresource === 'binding') rates.bound += 1;
     else if (write.object?.status?.phase === 'Running') rates.ready += 1;
+  }
+  if (passed < RATE_US) {
+    const scale = RATE_US / passed;
+    rates.created *= scale;
+    rates.bound *= scale;
+    rates.ready *= scale;
   }
   return rates;
 }

@@ -24,20 +24,24 @@ export function crumb(model, span, gate, words) {
   const gates = gatesOf(model.index);
   if (!gate)
     return words.t('crumb.request', {
-      number: numberOf(model.index, span),
+      number: numberOf(model.index, span) || '…',
       what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
     });
   return words.t('crumb.gate', {
-    number: numberOf(model.index, span),
+    number: numberOf(model.index, span) || '…',
     what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
     at: gates.findIndex(({ name }) => name === gate) + 1,
     of: gates.length,
   });
 }
 
-/** Which request of its command this is, from 1. @param {Index} index @param {Span} span */
+/**
+ * Which request of its command this is, from 1; 0 when those before it are not here.
+ * @param {Index} index @param {Span} span
+ */
 export function numberOf(index, span) {
   const root = span.roots[span.roots.length - 1];
+  if (root !== span.seq && !index.covers(root)) return 0;
   let number = 0;
   const { requests } = index;
   for (let i = requests.length - 1; i >= 0 && requests[i].seq >= root; i -= 1) {

@@ -20,12 +20,13 @@ export function explainPod(model, key, words) {
   const blocks = storyBlocks(model, key, words);
   const pod = podOf(write);
   const became = outcomeOf(model.state, write);
+  const isTold = pod.stage === 'ready' || storyOf(model.index, key).done;
   return explanation({
     crumb: `Pod · ${write.name}`,
     title:
       became.state === 'unmet'
         ? sayOutcome(became, words, model.clock)
-        : words.t(storyOf(model.index, key).done ? 'story.title' : 'story.titleSoFar'),
+        : words.t(isTold ? 'story.title' : 'story.titleSoFar'),
     tabs: [
       tab(words, 'story', blocks),
       tab(words, 'why', [
@@ -53,6 +54,7 @@ export function explainPod(model, key, words) {
 /** @param {Model} model @param {string} key @param {Words} words @returns {Block[]} */
 export function storyBlocks(model, key, words) {
   const { rows, path } = storyOf(model.index, key);
+  if (!model.index.hasAllOf(key)) return [p(words, 'loading.earlier')];
   if (!rows.length) return [p(words, 'story.none')];
   /** @type {Block[]} */ const blocks = [{ type: 'story', key, rows }];
   if (path) {
@@ -95,7 +97,7 @@ export function explainObject(model, key, words, chosen) {
   const before = model.index.before(write);
   const lines = before ? difference(before.object, write.object) : [];
   const history = model.index.histories.get(key) || [];
-  const who = span?.user?.name || open.client || words.t('object.bootstrap');
+  const who = span?.user?.name || open.client || write.client || words.t('object.bootstrap');
   return explanation({
     crumb: `${kindOf(write.resource)} · ${write.name}`,
     title: words.t(`object.${write.op}.title`, {
@@ -108,7 +110,11 @@ export function explainObject(model, key, words, chosen) {
       tab(words, 'why', [
         p(words, 'object.who', { who, rev: String(write.rev) }),
         ...(lines.length ? [{ type: /** @type {'diff'} */ ('diff'), lines }] : []),
-        h(words.t('object.history', { n: history.length })),
+        h(
+          model.index.hasAllOf(key)
+            ? words.t('object.history', { n: history.length })
+            : words.t('object.lately'),
+        ),
         {
           type: 'links',
           items: history

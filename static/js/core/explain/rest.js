@@ -93,12 +93,7 @@ export function explainRest(model, words) {
           : []),
         h(words.t('rest.numbers')),
         facts([
-          [
-            words.t('rest.requests'),
-            model.index.requests.filter((r) => r.cls === 'change' && r.roots.includes(root.seq))
-              .length,
-          ],
-          [words.t('rest.revisions'), `${firstRev(root)} – ${lastRev(model)}`],
+          ...(model.index.covers(root.seq) ? countsOf(model, root, words) : []),
           [words.t('fact.took'), took],
         ]),
       ]),
@@ -107,6 +102,20 @@ export function explainRest(model, words) {
     badge: words.t('badge.recorded'),
     source: words.t('source.recorded'),
   });
+}
+
+/**
+ * @param {Model} model @param {import('../index.js').Span} root
+ * @param {import('../words.js').Words} words @returns {[string, string|number][]}
+ */
+function countsOf(model, root, words) {
+  const mine = model.index.requests.filter(
+    (r) => r.cls === 'change' && r.roots.includes(root.seq),
+  );
+  return [
+    [words.t('rest.requests'), mine.length],
+    [words.t('rest.revisions'), `${firstRev(root)} – ${lastRev(model)}`],
+  ];
 }
 
 /** A pod that is broken says so; its stage alone would be "starting". */

@@ -1,0 +1,87 @@
+"""Keyframes of a trace: what they hold, how large they grow, and that any place can be asked for.
+
+That the page makes of one what it makes of all records is in tests/js/keyframe.test.mjs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lifecycle.hosting.scripted import Session
+from lifecycle.trace import keyframes
+from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
+
+SECRETS = "/api/v1/namespaces/default/secrets"
+EVENTS = "/api/v1/namespaces/default/events"
+
+
+@pytest.fixture
+def session() -> Session:
+    session = bare_session()
+    for number in range(30):
+        session.request("POST", CONFIGMAPS, configmap(f"a-{number}", k="v"))
+    return session
+
+
+def told(session: Session, seq: int = 10**9) -> dict[str, Any]:
+    frames = keyframes.Keyframes(session.backend)
+    return dict(json.loads(frames.message(frames.at(seq)))["keyframe"])
+
+
+def names(keyframe: dict[str, Any], resource: str = "configmaps") -> list[str]:
+    return [
+        one["name"] for one in keyframe["records"]
+        if one["kind"] == "write" and one["resource"] == resource and one["name"][:2] == "a-"
+    ]  # fmt: skip
+
+
+def test_a_keyframe_has_the_newest_write_of_each_object_and_says_whose_it_was(
+    session: Session,
+) -> None:
+    session.request("PUT", f"{CONFIGMAPS}/a-3", configmap("a-3", k="w"))
+    session.request("DELETE", f"{CONFIGMAPS}/a-4")
+    found = told(session)
+    assert len(names(found)) == 29 and "a-4" not in names(found)
+    changed = next(one for one in found["records"] if one.get("name") == "a-3")
+    assert changed["op"] == "update" and changed["object"]["data"] == {"k": "w"}
+    assert changed["client"] and len(changed["roots"]) == 1
+
+
+def test_the_newest_command_comes_with_all_its_records_and_what_it_wrote(session: Session) -> None:
+    command = told(session)["command"]
+    assert command[0]["kind"] == "request" and command[-1]["kind"] == "response"
+    written = next(one for one in command if one["kind"] == "write")
+    assert written["object"]["metadata"]["name"] == "a-29"
+    assert all(one["roots"] == [command[0]["seq"]] for one in command)
+
+
+def test_objects_that_a_page_does_not_show_and_values_of_secrets_do_not_travel(
+    session: Session,
+) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a-secret"}}
+    session.request("POST", SECRETS, {**body, "stringData": {"password": "hunter2"}})
+    found = json.dumps(told(session))
+    assert '"resource": "events"' not in found
+    assert "a-secret" in found and "hunter2" not in found and "aHVudGVyMg==" not in found
+
+
+def test_any_place_can_be_asked_for_in_any_order(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyframes, "KEPT_EVERY", 50)
+    frames = keyframes.Keyframes(session.backend)
+    last = session.cluster.recorder.seq
+    for seq in (last, last // 2, last - 10, last // 3, last):
+        fresh = keyframes.Keyframes(session.backend)
+        assert frames.message(frames.at(seq)) == fresh.message(fresh.at(seq))
+
+
+def test_what_is_remembered_of_the_past_is_bounded(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyframes, "REMEMBERED", 5)
+    frame = keyframes.Keyframes(session.backend).at(10**9)
+    assert [len(memo) for memo in (frame.roots, frame.caused, frame.rooted)] == [5, 5, 5]
