@@ -9,7 +9,7 @@ apiserver/pkg/endpoints/handlers/watch.go.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import yaml
@@ -59,38 +59,75 @@ def as_yaml(obj: Any) -> bytes:
     return text.encode()
 
 
-def list_document(
+class List(NamedTuple):
+    """What stands around the items of a list, whose bytes come from elsewhere."""
+
+    head: bytes  # up to the first item
+    tail: bytes
+
+    def compact(self, items: Iterable[bytes]) -> bytes:
+        """One line. `items` are compact JSON."""
+        return b"".join((self.head, go_escaped(b",".join(items)), self.tail))
+
+    def pretty(self, items: list[bytes]) -> bytes:
+        """Indented. `items` are of pretty_item."""
+        empty = orjson.dumps(orjson.loads(self.head + self.tail), option=orjson.OPT_INDENT_2)
+        if not items:
+            return go_escaped(empty)
+        name = b'\n  "%s": [' % self._name
+        filled = b"".join((name, b"\n    ", b",\n    ".join(items), b"\n  ]"))
+        return go_escaped(empty).replace(name + b"]", filled, 1)
+
+    def as_yaml(self, items: list[bytes]) -> bytes:
+        """YAML. `items` are of yaml_item."""
+        empty = as_yaml(orjson.loads(self.head + self.tail))
+        if not items:
+            return empty
+        name = b"\n%s:" % self._name
+        return empty.replace(name + b" []\n", b"".join((name, b"\n", *items)), 1)
+
+    @property
+    def _name(self) -> bytes:
+        """Of the list, with which `head` ends."""
+        return self.head[self.head.rindex(b'"', 0, -3) + 1 : -3]
+
+
+def pretty_item(value: bytes) -> bytes:
+    """An item as it stands in a pretty list."""
+    text = go_escaped(orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2))
+    return text.replace(b"\n", b"\n    ")
+
+
+def yaml_item(value: bytes) -> bytes:
+    """An item as it stands in a list as YAML."""
+    return as_yaml([orjson.loads(value)])
+
+
+def list_form(
     kind: str,
     api_version: str,
-    items: Iterable[bytes],
     resource_version: str,
     continue_token: str = "",
     remaining: int | None = None,
-) -> bytes:
-    """Serializes a list of stored bytes. `kind` is the list's, as in `PodList`."""
+) -> List:
+    """A list of built-in objects. `kind` is the list's, as in `PodList`."""
     metadata = list_metadata(resource_version, continue_token, remaining)
     head = orjson.dumps({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-    body = b",".join(items)
-    return b"".join((head[:-1], b',"items":[', go_escaped(body), b"]}\n"))
+    return List(head[:-1] + b',"items":[', b"]}\n")
 
 
-def custom_list(
-    kind: str,
-    api_version: str,
-    items: Iterable[bytes],
-    resource_version: str,
-    continue_token: str,
-    remaining: int | None,
-) -> bytes:
-    """Serializes a list of custom resources: a map, which Go writes sorted; items keep their
-    kind."""
+def custom_list_form(
+    kind: str, api_version: str, resource_version: str, continue_token: str, remaining: int | None
+) -> List:
+    """A list of custom resources: a map, which Go writes sorted; items keep their kind."""
     metadata: Object = {"continue": continue_token}
     if remaining:
         metadata["remainingItemCount"] = remaining
     metadata["resourceVersion"] = resource_version
     head = b'{"apiVersion":%s,"items":[' % orjson.dumps(api_version)
-    tail = b'],"kind":%s,"metadata":%s}\n' % (orjson.dumps(kind), orjson.dumps(metadata))
-    return b"".join((head, go_escaped(b",".join(items)), tail))
+    return List(
+        head, b'],"kind":%s,"metadata":%s}\n' % (orjson.dumps(kind), orjson.dumps(metadata))
+    )
 
 
 def list_metadata(

@@ -50,7 +50,7 @@ class Server:
                 await self._stay(taken, outcome, reply, check)
                 return
             accepted = check()
-            status, more, body = render.outcome(self.cluster, call, outcome, accepted)
+            status, more, body = await render.outcome(self.cluster, call, outcome, accepted)
             if request.method == "HEAD":
                 body = b""
             reply.head(status, statuses.merged(self._headers(taken), more), body)

@@ -51,59 +51,69 @@ def row(key: str, obj: Object, now: int) -> list[Any]:
     return forms.FORMS[forms.form_of(key)](obj, now)
 
 
-def document(
-    key: str,
-    objects: Iterable[Object],
-    metadata: Object,
-    now: int,
-    *,
-    version: str = "v1",
-    include_object: str = "Metadata",
-    headers: bool = True,
-    custom: Custom | None = None,
-    release: Release = _NEWEST,
-) -> bytes:
-    """A Table of these objects without a newline. `metadata` is the list's or the one object's.
+class Table:
+    """How one resource is printed. `now` is in microseconds since 1970.
 
     `include_object` is None, Metadata or Object; `headers` is false for all but the first event of
     a watch.
     """
-    form = forms.form_of(key)
-    write = _row_of(form, release)
-    shown: bytes | None = None
-    if headers:
-        shown = _encoded_columns(form, release) if custom is None else _custom_columns(custom)
-    if custom is not None:
-        write = functools.partial(customresources.row, custom)
-    if form == _FLOW_SCHEMAS:
-        objects = sorted(objects, key=policy.flow_schema_order)
-    api_version = f"{_GROUP}/{version}"
-    rows: list[Object] = []
-    for obj in objects:
-        entry: Object = {"cells": write(obj, now)}
-        if form == "pods":
+
+    def __init__(
+        self,
+        key: str,
+        now: int,
+        *,
+        version: str = "v1",
+        include_object: str = "Metadata",
+        headers: bool = True,
+        custom: Custom | None = None,
+        release: Release = _NEWEST,
+    ) -> None:
+        self._form = form = forms.form_of(key)
+        self._now = now
+        self._include_object = include_object
+        self._api_version = f"{_GROUP}/{version}"
+        self._columns: bytes | None = None
+        self._write = _row_of(form, release)
+        if headers:
+            self._columns = (
+                _encoded_columns(form, release) if custom is None else _custom_columns(custom)
+            )
+        if custom is not None:
+            self._write = functools.partial(customresources.row, custom)
+
+    def ordered(self, objects: Iterable[Object]) -> Iterable[Object]:
+        """The objects in the order of their rows."""
+        if self._form == _FLOW_SCHEMAS:
+            return sorted(objects, key=policy.flow_schema_order)
+        return objects
+
+    def row(self, obj: Object) -> bytes:
+        entry: Object = {"cells": self._write(obj, self._now)}
+        if self._form == "pods":
             conditions = pods.row_conditions(obj)
             if conditions is not None:
                 entry["conditions"] = conditions
-        if include_object == "Metadata":
+        if self._include_object == "Metadata":
             entry["object"] = {
                 "kind": "PartialObjectMetadata",
-                "apiVersion": api_version,
+                "apiVersion": self._api_version,
                 "metadata": obj["metadata"],
             }
-        elif include_object == "Object":
+        elif self._include_object == "Object":
             entry["object"] = obj
-        rows.append(entry)
-    body = orjson.dumps(
-        {
+        return orjson.dumps(entry)
+
+    def form(self, metadata: Object) -> encode.List:
+        """What stands around the rows. `metadata` is the list's or the one object's."""
+        shown = self._columns
+        head = {
             "kind": "Table",
-            "apiVersion": api_version,
+            "apiVersion": self._api_version,
             "metadata": metadata,
             "columnDefinitions": None if shown is None else orjson.Fragment(shown),
-            "rows": rows,
         }
-    )
-    return encode.go_escaped(body)
+        return encode.List(encode.go_escaped(orjson.dumps(head)[:-1]) + b',"rows":[', b"]}\n")
 
 
 def one(key: str, obj: Object, now: int, **options: Any) -> bytes:
@@ -112,7 +122,8 @@ def one(key: str, obj: Object, now: int, **options: Any) -> bytes:
     is_custom = options.get("custom") and obj.get("apiVersion") != "autoscaling/v1"
     if obj.get("kind") == "Scale" and not is_custom:
         key, options["custom"] = forms.SCALE, None
-    return document(key, (obj,), metadata, now, **options)
+    table = Table(key, now, **options)
+    return table.form(metadata).compact([table.row(obj)])[:-1]
 
 
 def watch_line(kind: str, key: str, obj: Object, now: int, **options: Any) -> bytes:

@@ -42,17 +42,18 @@ def encode(obj: Object) -> bytes:
     return enveloped(version, kind, _encoded(_message(version, kind), obj))
 
 
-def encode_list(
-    version: str, kind: str, metadata: Object, items: Iterable[Object], item_kind: str
-) -> bytes:
-    """The bytes of a list. Its items are encoded one by one, without a kind of their own."""
-    message = _message(version, kind)
-    fields = gofields.fields_of(message) or ()
+def item_encoder(version: str, kind: str) -> Encode:
+    """Encodes the items of a list one by one, without a kind of their own."""
+    return functools.partial(_encoded, _message(version, kind))
+
+
+def list_of(version: str, kind: str, metadata: Object, items: Iterable[bytes]) -> bytes:
+    """The bytes of a list of encoded items."""
+    fields = gofields.fields_of(_message(version, kind)) or ()
     numbers = {field.name: field.number for field in fields}
-    of_item = _message(version, item_kind)
     parts = {
         numbers["metadata"]: [_encoded("meta.v1.ListMeta", metadata)],
-        numbers["items"]: [_encoded(of_item, item) for item in items],
+        numbers["items"]: items,
     }
     raw = b"".join(delimited(number, part) for number in sorted(parts) for part in parts[number])
     return enveloped(version, kind, raw)

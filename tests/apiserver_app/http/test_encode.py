@@ -27,11 +27,11 @@ def test_markup_and_line_separators_are_escaped_as_go_escapes_them() -> None:
 
 def test_list_is_spliced_from_stored_bytes() -> None:
     items = [b'{"metadata":{"name":"a"}}', b'{"metadata":{"name":"b"}}']
-    assert encode.list_document("PodList", "v1", items, "7", "tok", 3) == (
+    assert encode.list_form("PodList", "v1", "7", "tok", 3).compact(items) == (
         b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"tok",'
         b'"remainingItemCount":3},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}\n'
     )
-    assert encode.list_document("PodList", "v1", [], "7") == (
+    assert encode.list_form("PodList", "v1", "7").compact([]) == (
         b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}\n'
     )
 

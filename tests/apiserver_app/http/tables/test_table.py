@@ -243,7 +243,8 @@ def test_golden_objects_are_shown_as_kubectl_showed_them() -> None:
 
 def test_table_of_a_list_carries_the_lists_metadata_and_partial_objects() -> None:
     metadata = {"resourceVersion": "7", "continue": "abc", "remainingItemCount": 3}
-    body = orjson.loads(table.document("namespaces", [obj()], metadata, NOW))
+    printed = table.Table("namespaces", NOW)
+    body = orjson.loads(printed.form(metadata).compact([printed.row(obj())]))
     definitions = body.pop("columnDefinitions")
     assert [list(column) for column in definitions] == [
         ["name", "type", "format", "description", "priority"]
@@ -325,7 +326,8 @@ def test_flow_schemas_are_listed_in_the_order_they_are_tried() -> None:
         for name, precedence in (("c", 9), ("b", 1), ("a", 9))
     ]
     key = "flowschemas.flowcontrol.apiserver.k8s.io"
-    rows = orjson.loads(table.document(key, found, {}, NOW))["rows"]
+    printed = table.Table(key, NOW)
+    rows = [orjson.loads(printed.row(obj)) for obj in printed.ordered(found)]
     assert [row["cells"][0] for row in rows] == ["b", "a", "c"]
 
 
