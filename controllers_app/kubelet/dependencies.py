@@ -16,6 +16,7 @@ from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
 from controllers_app.cri.services import Runtime, Sandbox
 from controllers_app.kubelet.volumes.mounter import Mounter
+from controllers_app.kubelet.volumes.references import References
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.taskgroup import TaskGroup
 
@@ -55,7 +56,8 @@ class Dependencies:
         self.cidr = cidr_of(number)
         self.began = kernel.now
         self.recorder = Recorder(kernel, client, "kubelet", name)
-        self.mounter = Mounter(kernel, client)
+        self.references = References(kernel, client, probe, self.lane, group)
+        self.mounter = Mounter(kernel, client, self.references)
         self.writing = Lock(kernel)  # one status write at a time, as the status manager has it
 
 

@@ -14,7 +14,7 @@ from controllers_app.kubelet.node.registration import Registration
 from controllers_app.kubelet.node.status import NodeStatus
 from controllers_app.kubelet.pods.staticpods import Manifests, StaticPods
 from controllers_app.kubelet.pods.worker import PodWorker
-from controllers_app.runtime.informer import InformerFactory
+from controllers_app.runtime.informer import Informer, InformerFactory
 
 REGISTER_RETRY_SECONDS, REGISTER_RETRY_SECONDS_MAX = 0.1, 7
 
@@ -28,9 +28,12 @@ class Kubelet:
         self._informers = InformerFactory(
             kernel, dependencies.client, dependencies.probe, lane, dependencies.group
         )
-        nodes = self._informers.informer("nodes", fields=f"metadata.name={dependencies.name}")
+        self._nodes = Informer(
+            kernel, dependencies.client, dependencies.probe, "nodes", component=lane,
+            fields=f"metadata.name={dependencies.name}",
+        )  # fmt: skip
         self._lease = Lease(dependencies)
-        self._status = NodeStatus(dependencies, self._lease, nodes)
+        self._status = NodeStatus(dependencies, self._lease, self._nodes)
         self._registration = Registration(dependencies, self._status, self._lease)
         self.pods = self._informers.informer("pods", fields=f"spec.nodeName={dependencies.name}")
         self.static = StaticPods(dependencies, manifests or Manifests())
@@ -40,10 +43,11 @@ class Kubelet:
         """Registers the node, then follows its pods until the component ends."""
         group, lane = self.dependencies.group, self.dependencies.lane
         group.spawn(f"{lane}/events", self.dependencies.recorder.run())
+        group.spawn(f"{lane}/informer nodes", self._nodes.run())
+        await self._nodes.synced.wait()
         await self._register()
         group.spawn(f"{lane}/status", self._status.heartbeat(), background=True)
         group.spawn(f"{lane}/lease", self._lease.keep(), background=True)
-        group.spawn(f"{lane}/csi", self._registration.create_csi_node(), background=True)
         self.pods.handle(self._added, self._updated, self._deleted)
         self._informers.start()
         await self._informers.synced()

@@ -178,7 +178,7 @@ def phase_of(
                 return "Failed"
             pending = True
     if (pending and not any_started(main)) or any(_never_ran(container) for container in main):
-        return "Failed" if terminal else "Pending"
+        return "Pending"
     sidecars = [container for container in init if container.kind == SIDECAR]
     if any(container.is_running for container in (*main, *sidecars)):
         return "Running"
@@ -351,6 +351,23 @@ def pod_status(
     return status
 
 
+def terminated_pod(status: Object, *, initialized: bool) -> Object:
+    """The last status of a pod of which nothing is left: what never ended by itself is lost."""
+    inits = status.get("initContainerStatuses") or []
+    begun = [each for each in inits if set(each["state"]) - {"waiting"} or each["lastState"]]
+    begun = inits[: inits.index(begun[-1]) + 1] if begun else []
+    out = {**status, "phase": status["phase"] if status["phase"] in OVER else "Failed"}
+    if inits:
+        out["initContainerStatuses"] = [*map(_located, begun), *inits[len(begun) :]]
+    if initialized:
+        out["containerStatuses"] = [*map(_located, status["containerStatuses"])]
+    return out
+
+
+def _located(container: Object) -> Object:
+    return container if "terminated" in container["state"] else {**container, "state": lost()}
+
+
 def container_status(container: ContainerState, spec: Object) -> Object:
     out: Object = {
         "name": container.name,
@@ -396,20 +413,24 @@ def patch_of(old: Object, new: Object) -> Object:
             desired = changes[key]
             gone = [entry for entry in old.get(key) or () if entry not in desired]
             changes[key] = [*({"$patch": "delete", **entry} for entry in gone), *desired]
-    desired = changes.get("conditions")
-    if desired is not None:
-        before = {condition["type"]: condition for condition in old.get("conditions") or ()}
-        kept = {condition["type"] for condition in desired}
-        gone = [{"$patch": "delete", "type": kind} for kind in before if kind not in kept]
-        changes["conditions"] = gone + [
-            {
-                **{key: None for key in before.get(condition["type"], ()) if key not in condition},
-                **condition,
-            }
-            for condition in desired
-            if before.get(condition["type"]) != condition
-        ]
-        changes["$setElementOrder/conditions"] = [
-            {"type": condition["type"]} for condition in desired
-        ]
+    if "conditions" in changes:
+        changes |= patch_of_conditions(old.get("conditions") or (), changes.pop("conditions"))
     return changes
+
+
+def patch_of_conditions(old: Sequence[Object], new: Sequence[Object]) -> Object:
+    """The part of a strategic merge patch from `old` to `new` conditions: only what changed of
+    each."""
+    before = {condition["type"]: condition for condition in old}
+    after = {condition["type"] for condition in new}
+    changed = [{"$patch": "delete", "type": kind} for kind in before if kind not in after]
+    for condition in new:
+        was = before.get(condition["type"])
+        if was is None:
+            changed.append({key: value for key, value in condition.items() if value is not None})
+        elif was != condition:
+            gone = {key: None for key in was if key not in condition}
+            fields = {key: value for key, value in condition.items() if was.get(key) != value}
+            changed.append({"type": condition["type"], **gone, **fields})
+    order = [{"type": condition["type"]} for condition in new]
+    return {"$setElementOrder/conditions": order} | ({"conditions": changed} if changed else {})

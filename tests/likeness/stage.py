@@ -16,6 +16,7 @@ from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from lifecycle.cluster.composition import Cluster
 from lifecycle.cluster.inputs import Inputs
 from tests.controllers_app.controllers import lab as labs
 
@@ -39,14 +40,14 @@ class Sent:
         return self.line.split()[1].partition("/")[0], self.name
 
 
-class Stage(labs.Lab):
-    """A lab that keeps what was sent, and knows the steps of stories."""
+class Recording:
+    """Keeps what is sent to a cluster from now on, watches only if it is told to."""
 
-    def __init__(self, inputs: Inputs, backend: MemoryBackend, *, scheduler: bool = False) -> None:
+    def __init__(self, cluster: Cluster, *, watches: bool = False) -> None:
         self.sent: list[Sent] = []
-        super().__init__(inputs, backend, scheduler=scheduler)
-        self._handle = self.cluster.pipeline.handle
-        self.cluster.pipeline.handle = self._kept  # type: ignore[method-assign]
+        self._watches = watches
+        self._handle = cluster.pipeline.handle
+        cluster.pipeline.handle = self._kept  # type: ignore[method-assign]
 
     async def _kept(self, request: Request) -> Outcome:
         code, body = 500, copy.deepcopy(request.call.body)
@@ -62,7 +63,7 @@ class Stage(labs.Lab):
 
     def _keep(self, request: Request, code: int, body: Any) -> None:
         call = request.call
-        if call.info is None or call.verb == "watch":
+        if call.info is None or (call.verb == "watch" and not self._watches):
             return
         if call.info.plural == "leases" and call.name:  # elections and heartbeats
             return
@@ -77,6 +78,14 @@ class Stage(labs.Lab):
         asked = "&".join(f"{key}={value}" for key, value in query.items())
         line = f"{call.verb} {resource} {code}{'?' if asked else ''}{asked}"
         self.sent.append(Sent(who, line, call.namespace, name, body, call.agent))
+
+
+class Stage(labs.Lab):
+    """A lab that keeps what was sent, and knows the steps of stories."""
+
+    def __init__(self, inputs: Inputs, backend: MemoryBackend, *, scheduler: bool = False) -> None:
+        super().__init__(inputs, backend, scheduler=scheduler)
+        self.sent = Recording(self.cluster).sent
 
     # -- steps ----------------------------------------------------------------------------------
 

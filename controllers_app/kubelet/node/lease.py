@@ -15,10 +15,9 @@ LEASE_SECONDS, LEASE_RENEW_SECONDS = 40, 10
 
 
 class Lease:
-    """The lease of one kubelet's node. `uid` is the node's."""
+    """The lease of one kubelet's node."""
 
     def __init__(self, kubelet: Dependencies) -> None:
-        self.uid = ""
         self._kubelet = kubelet
         self._lease: Object | None = None
 
@@ -41,14 +40,16 @@ class Lease:
             with errors.ignoring("NotFound"):
                 self._lease = await kubelet.client.get(LEASES, LEASE_NAMESPACE, kubelet.name)
         if self._lease is None:
-            self._lease = await kubelet.client.create(LEASES, LEASE_NAMESPACE, self._new_lease(now))
+            node = await kubelet.client.get("nodes", "", kubelet.name)
+            lease = self._new_lease(node, now)
+            self._lease = await kubelet.client.create(LEASES, LEASE_NAMESPACE, lease)
             return
         spec = {**(self._lease.get("spec") or {}), "renewTime": now}
         self._lease = await kubelet.client.update(
             LEASES, LEASE_NAMESPACE, kubelet.name, {**self._lease, "spec": spec}
         )
 
-    def _new_lease(self, now: str) -> Object:
+    def _new_lease(self, node: Object, now: str) -> Object:
         name = self._kubelet.name
         return {
             "apiVersion": "coordination.k8s.io/v1",
@@ -57,7 +58,7 @@ class Lease:
                 "name": name,
                 "namespace": LEASE_NAMESPACE,
                 "ownerReferences": [
-                    {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self.uid}
+                    {"apiVersion": "v1", "kind": "Node", "name": name, "uid": meta.uid_of(node)}
                 ],
             },
             "spec": {

@@ -11,7 +11,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.node.lease import Lease
-from controllers_app.kubelet.node.status import UPDATE_SECONDS, NodeStatus
+from controllers_app.kubelet.node.status import NodeStatus
 
 CSI_NODES = "csinodes.storage.k8s.io"
 
@@ -25,19 +25,23 @@ class Registration:
         self._lease = lease
 
     async def register(self) -> None:
-        """Creates the Node unless it exists, then reports it Ready."""
+        """Creates the Node unless it exists, and reports it Ready once it has its CSINode."""
         kubelet = self._kubelet
-        node: Object | None = None
-        with errors.ignoring("AlreadyExists"):
-            node = await kubelet.client.create("nodes", "", self._object())
-        if node is None:
-            node = await kubelet.client.get("nodes", "", kubelet.name)
-            self._remember_images(node)
-        self._lease.uid = meta.uid_of(node)
+        with errors.ignoring("NotFound"):  # a new node has to be created first
+            await self._create_csi_node()
+        try:
+            await kubelet.client.create("nodes", "", self._object())
+        except errors.ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            self._remember_images(await kubelet.client.get("nodes", "", kubelet.name))
         self._status.event("Starting", "Starting kubelet.")
         self._status.tell_health()
-        await self._lease.renew()
         await self._status.report(always=True)
+        await self._lease.renew()
+        if not self._status.has_csi_node:
+            await self._create_csi_node()
+            await self._status.report(always=True)
 
     def _remember_images(self, node: Object) -> None:
         """Imports the images in the node's status: they are still on its disk."""
@@ -46,27 +50,25 @@ class Registration:
                 if "@" not in name:
                     self._kubelet.runtime.import_image(name)
 
-    async def create_csi_node(self) -> None:
-        """Creates the CSINode, without drivers."""
+    async def _create_csi_node(self) -> None:
+        """Creates the CSINode, without drivers, unless it exists."""
         kubelet = self._kubelet
-        name = kubelet.name
-        owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._lease.uid}
-        plugins = migrated_plugins(kubelet.release)
-        notes = {"storage.alpha.kubernetes.io/migrated-plugins": ",".join(plugins)}
-        obj = {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "CSINode",
-            "metadata": {"name": name, "ownerReferences": [owner], "annotations": notes},
-            "spec": {"drivers": []},
-        }
-        while True:
-            try:
-                await kubelet.client.create(CSI_NODES, "", obj)
-                return
-            except errors.ApiError as error:
-                if error.reason == "AlreadyExists":
-                    return
-            await kubelet.kernel.sleep(UPDATE_SECONDS, background=True)
+        name, csi_node = kubelet.name, None
+        with errors.ignoring("NotFound"):
+            csi_node = await kubelet.client.get(CSI_NODES, "", name)
+        if csi_node is None:
+            node = await kubelet.client.get("nodes", "", name)
+            owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": meta.uid_of(node)}
+            plugins = migrated_plugins(kubelet.release)
+            notes = {"storage.alpha.kubernetes.io/migrated-plugins": ",".join(plugins)}
+            obj = {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "CSINode",
+                "metadata": {"name": name, "ownerReferences": [owner], "annotations": notes},
+                "spec": {"drivers": None},
+            }
+            await kubelet.client.create(CSI_NODES, "", obj)
+        self._status.has_csi_node = True
 
     def _object(self) -> Object:
         kubelet = self._kubelet
@@ -85,12 +87,8 @@ class Registration:
                 "labels": labels,
                 "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
             },
-            "spec": {
-                "podCIDR": kubelet.cidr,
-                "podCIDRs": [kubelet.cidr],
-                "taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}],
-            },
-            "status": {**self._status.capacity(), "nodeInfo": self._status.info()},
+            "spec": {"podCIDR": kubelet.cidr, "podCIDRs": [kubelet.cidr]},
+            "status": self._status.status({}),
         }
 
 

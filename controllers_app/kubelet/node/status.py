@@ -14,9 +14,10 @@ from apiserver_app.machinery.syntax import quantity
 from controllers_app.cri.images import Image, repository
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.node.lease import Lease
+from controllers_app.kubelet.status import patch_of_conditions
 from controllers_app.runtime.informer import Informer
 
-UPDATE_SECONDS, REPORT_SECONDS = 10, 300
+UPDATE_SECONDS, REPORT_SECONDS, LOOK_SECONDS = 10, 300, 0.1
 IMAGES_MAX = 50
 EVICTION_MEMORY_BYTES = 100 * 1024 * 1024  # kept free: evictionHard memory.available
 
@@ -25,6 +26,8 @@ _HEALTHY = (
     ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
     ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 )
+_READY = ("True", "KubeletReady", "kubelet is posting ready status")
+_NOT_READY = ("False", "KubeletNotReady", "CSINode is not yet initialized")
 _CAPACITY = {
     "cpu": "4",
     "ephemeral-storage": "61255492Ki",
@@ -42,6 +45,7 @@ class NodeStatus:
         self._kubelet = kubelet
         self._lease = lease
         self._nodes = nodes  # which has this one only
+        self.has_csi_node = False
         self._reported_at = 0
         self._unschedulable = False
 
@@ -57,11 +61,10 @@ class NodeStatus:
     async def report(self, *, always: bool = False) -> None:
         kubelet = self._kubelet
         now = kubelet.kernel.now
-        old = self._nodes.get(kubelet.name)
-        if old is None:
-            old = await kubelet.client.get("nodes", "", kubelet.name)
+        while (old := self._nodes.get(kubelet.name)) is None:
+            await kubelet.kernel.sleep(LOOK_SECONDS)
         old_status = old.get("status") or {}
-        status = self._status(old_status)
+        status = self.status(old_status)
         aged = now - self._reported_at >= REPORT_SECONDS * SECOND
         changed = _without_beats(status) != _without_beats(
             {key: old_status.get(key) for key in status}
@@ -73,10 +76,10 @@ class NodeStatus:
         if not (always or aged or changed):
             return
         self._reported_at = now
-        await kubelet.client.patch(
-            "nodes", "", kubelet.name, {"status": status}, subresource="status"
-        )
-        if not _is_ready(old_status):
+        patch = _patch_of(old_status, status)
+        body = {"status": patch} if patch else {}
+        await kubelet.client.patch("nodes", "", kubelet.name, body, subresource="status")
+        if _is_ready(status) and not _is_ready(old_status):
             self._became("NodeReady")
 
     def tell_health(self) -> None:
@@ -104,7 +107,8 @@ class NodeStatus:
         }
         return {"capacity": _canonical(capacity), "allocatable": _canonical(allocatable)}
 
-    def _status(self, old: Object) -> Object:
+    def status(self, old: Object) -> Object:
+        """The whole status, continuing the old one."""
         kubelet = self._kubelet
         now = meta.rfc3339(kubelet.kernel.now)
         old_conditions = {condition["type"]: condition for condition in old.get("conditions") or ()}
@@ -113,12 +117,8 @@ class NodeStatus:
             conditions.append(
                 _condition(old_conditions.get(kind), kind, "False", reason, message, now)
             )
-        conditions.append(
-            _condition(
-                old_conditions.get("Ready"), "Ready", "True", "KubeletReady",
-                "kubelet is posting ready status", now,
-            )
-        )  # fmt: skip
+        ready = _READY if self.has_csi_node else _NOT_READY
+        conditions.append(_condition(old_conditions.get("Ready"), "Ready", *ready, now))
         images = sorted(kubelet.runtime.list_images(), key=_by_size)
         return {
             "addresses": [
@@ -184,6 +184,20 @@ def _condition(
         "reason": reason,
         "message": message,
     }
+
+
+def _patch_of(old: Object, new: Object) -> Object:
+    """The strategic merge patch from `old` to `new`."""
+    changes = {
+        key: value
+        for key, value in new.items()
+        if old.get(key) != value and (value or old.get(key))
+    }
+    if "conditions" in changes:
+        changes |= patch_of_conditions(old.get("conditions") or (), changes.pop("conditions"))
+    if "addresses" in changes and old.get("addresses"):
+        changes["addresses"] = [*changes["addresses"], {"$patch": "replace"}]
+    return changes
 
 
 def _without_beats(status: Object) -> Object:

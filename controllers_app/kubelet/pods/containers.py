@@ -36,15 +36,15 @@ class Containers(Restarts):
     """All containers of a pod, as its worker drives them."""
 
     __slots__ = (
-        "_again", "_images", "_lifecycle", "_pod", "_probes", "_syncing", "ephemeral", "init",
-        "main", "resizing",
+        "_again", "_first_reason", "_images", "_lifecycle", "_pod", "_probes", "_syncing",
+        "ephemeral", "init", "main", "resizing",
     )  # fmt: skip
 
     def __init__(self, pod: Pod) -> None:
         self._pod = pod
         pod_spec = pod.pod["spec"]
         inits = pod_spec.get("initContainers") or ()
-        reason = "PodInitializing" if inits else "ContainerCreating"
+        reason = self._first_reason = "PodInitializing" if inits else "ContainerCreating"
         self.init = [statuses.new_container(spec, INIT, reason) for spec in inits]
         mains, added = pod_spec.get("containers") or (), pod_spec.get("ephemeralContainers") or ()
         self.main = [statuses.new_container(spec, MAIN, reason) for spec in mains]
@@ -122,6 +122,7 @@ class Containers(Restarts):
         """Reports why the container waits, and schedules the retry."""
         pod = self._pod
         if container.terminated:
+            container.ended = container.state, container.last
             container.last = {"terminated": container.terminated}
         container.state = statuses.waiting(refused.reason, str(refused))
         await pod.report()
@@ -380,16 +381,19 @@ class Containers(Restarts):
                 self._follow(container, spec, self._image(container, spec), began)
                 container.started, container.ready = started, ready
 
-    def give_up(self) -> None:
-        """The pod is over: containers that wait for a restart are as they ended, and those that
-        never ran are lost."""
+    def unwind(self) -> None:
+        """The pod is over: what waits for a start or a restart is as the runtime has it."""
+        for container in self._all():
+            if container.ended:
+                container.state, container.last = container.ended
+            elif "waiting" in container.state:
+                container.state = statuses.waiting(self._first_reason)
+
+    @property
+    def initialized(self) -> bool:
+        """Whether the init containers have done their part."""
         done = not self.init or statuses.any_started(self.main)
-        if done or self.init[-1].succeeded:
-            for container in self.main:
-                if container.ended:
-                    container.state, container.last = container.ended
-                elif not container.terminated:
-                    container.state = statuses.lost()
+        return done or self.init[-1].succeeded
 
     # -- adoption ----------------------------------------------------------------------------
 

@@ -4,12 +4,13 @@ The worker moves through TRANSITIONS; an unlisted move raises and changes nothin
 restart and stop is one `work` span with its steps. It reconciles from the pod's spec and from what
 the runtime has, so a pod that ran before the kubelet's process was replaced is adopted.
 
-Models kubernetes pkg/kubelet/pod_workers.go, kubelet.go (SyncPod, SyncTerminatingPod,
-SyncTerminatedPod) and pkg/kubelet/status/status_manager.go.
+Models kubernetes pkg/kubelet/pod_workers.go and kubelet.go (SyncPod, SyncTerminatingPod,
+SyncTerminatedPod).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -21,6 +22,7 @@ from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.pods.containers import Containers
+from controllers_app.kubelet.pods.statusmanager import StatusManager
 from controllers_app.kubelet.volumes.mounter import NotMountable
 
 VOLUME_SECONDS = 0.03
@@ -28,6 +30,7 @@ VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX = 0.5, 122
 SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX = 10, 80
 SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX = 1, 60
 TERMINATED_SECONDS = 1.0  # until nothing is left of a pod whose containers have ended
+UNMOUNT_SECONDS = 0.25  # until the volumes of a pod are unmounted that was stopped
 
 TRANSITIONS: dict[tuple[str, str], str] = {
     ("new", "start"): "starting",
@@ -65,6 +68,7 @@ class PodWorker:
         "removed_from_api",
         "sandbox",
         "state",
+        "status",
         "uid",
     )  # fmt: skip
 
@@ -84,6 +88,7 @@ class PodWorker:
         self._handled = _watched_fields(pod)
         self._ip = (pod.get("status") or {}).get("podIP", "")
         self.containers = Containers(self)
+        self.status = StatusManager(self)
         kubelet.runtime.add_pod(pod, self.containers.ends_by_itself)
 
     # -- calls from the kubelet ------------------------------------------------------------------
@@ -111,7 +116,7 @@ class PodWorker:
         """Handles a newer version of the pod."""
         if meta.revision_of(pod) < meta.revision_of(self.pod):
             return  # older than the worker's own last write
-        self._renew(pod)
+        self.renew(pod)
         if meta.is_deleting(pod):
             if self.state == "terminating":
                 self.containers.hurry(_grace(pod))
@@ -122,6 +127,7 @@ class PodWorker:
             return
         (spec, notes, others), self._handled = self._handled, _watched_fields(pod)
         if pod["spec"] != spec:
+            self.kubelet.references.register(pod)
             self.containers.respecified(revision)
             self._watch_deadline()
         elif others != self._handled[2]:
@@ -209,16 +215,20 @@ class PodWorker:
 
     async def _start(self) -> str:
         await self.report()
+        self.kubelet.references.register(self.pod)
         await self._volumes()
+        await self._check_pull_secrets()
         await self._sandbox()
         result = await self.containers.sync()
         if self.state == "starting":
             self._move("started")
         await self.report()
+        await self._check_pull_secrets()  # the sync after the start
         self._watch_deadline()
         return result
 
     async def _resume(self) -> str:
+        self.kubelet.references.register(self.pod)
         result = await self.containers.resume()
         await self.report()
         return result
@@ -228,31 +238,42 @@ class PodWorker:
         return "reported"
 
     async def _volumes(self) -> None:
-        """Mounts the volumes that a container uses; retries until their sources exist."""
+        """Mounts the volumes that a container uses, each as soon as its sources exist."""
         kubelet = self.kubelet
         backoff = Backoff(VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX)
         used = _mounted(self.pod["spec"])
-        volumes = [
-            volume for volume in self.pod["spec"].get("volumes") or () if volume["name"] in used
-        ]
+        volumes = [each for each in self.pod["spec"].get("volumes") or () if each["name"] in used]
         await self.step("volumes", "begin")
-        mounted: list[str] = []
-        for volume in volumes:
-            while True:
-                try:
-                    await kubelet.mounter.mount(self.pod, volume)
-                    break
-                except NotMountable as error:
-                    await self.step("volumes", "fail", {"message": str(error)})
-                    kubelet.recorder.event(
-                        self.pod, "Warning", "FailedMount",
-                        f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}',
-                    )  # fmt: skip
-                wait = backoff.next()
-                await kubelet.kernel.sleep(wait, background=backoff.count > 8)
-            mounted.append(volume["name"])
+        waiting = [each for each in volumes if not await self._is_mounted(each)]
+        while waiting:
+            await kubelet.kernel.sleep(backoff.next(), background=backoff.count > 8)
+            waiting = [each for each in waiting if not await self._is_mounted(each)]
         await kubelet.kernel.sleep(VOLUME_SECONDS)
-        await self.step("volumes", "end", {"volumes": mounted})
+        await self.step("volumes", "end", {"volumes": [each["name"] for each in volumes]})
+
+    async def _is_mounted(self, volume: Object) -> bool:
+        kubelet = self.kubelet
+        try:
+            await kubelet.mounter.mount(self.pod, volume)
+        except NotMountable as error:
+            await self.step("volumes", "fail", {"message": str(error)})
+            kubelet.recorder.event(
+                self.pod, "Warning", "FailedMount",
+                f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}',
+            )  # fmt: skip
+            return False
+        return True
+
+    async def _check_pull_secrets(self) -> None:
+        names = await self.kubelet.mounter.missing_pull_secrets(self.pod)
+        if names:
+            message = (
+                f"Unable to retrieve some image pull secrets ({', '.join(names)}); attempting to "
+                "pull the image may not succeed."
+            )
+            self.kubelet.recorder.event(
+                self.pod, "Warning", "FailedToRetrieveImagePullSecret", message
+            )
 
     async def _sandbox(self) -> None:
         """Creates sandbox and network, unless they were adopted."""
@@ -315,21 +336,17 @@ class PodWorker:
     async def _terminate(self) -> str:
         grace = 0 if self.removed_from_api else _grace(self.pod)
         await self.step("terminate", "begin", {"grace": grace})
+        self.containers.unwind()
+        with contextlib.suppress(errors.ApiError):  # nothing waits for it
+            await self.report()
         await self.containers.stop_all(grace)
-        self.containers.give_up()
         self._release()
         await self.report(terminal=True)
         await self.step("terminate", "end")
-        if not self.removed_from_api:
-            await self._delete()
+        await self.kubelet.kernel.sleep(UNMOUNT_SECONDS)
+        await self.status.set_status(self._terminated_status, force=True, is_finished=True)
         self._drop()
         return "stopped"
-
-    async def _delete(self) -> None:
-        namespace, name = meta.split_key(self.key)
-        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self.uid}}
-        with errors.ignoring("NotFound", "Conflict"):
-            await self.kubelet.client.delete("pods", namespace, name, options=options)
 
     async def finished(self) -> None:
         """Ends the pod: no container will run again, only its object stays. Its containers' ends
@@ -347,9 +364,16 @@ class PodWorker:
         if self.state != "finished":
             self._move("finish")
             self._cancel_tasks()
-        self._release()
-        await self.report()
+        await self._finish()
         return "nothing is left of it"
+
+    async def _finish(self) -> None:
+        """Tells the phase of a pod whose containers have ended, and looks once more."""
+        self._release()
+        await self._report_failure()
+        self.kubelet.mounter.forget(self.uid)
+        await self.kubelet.kernel.sleep(TERMINATED_SECONDS)
+        await self.status.set_status(self._terminated_status, force=True)
 
     def _watch_deadline(self) -> None:
         """Fails the pod when its activeDeadlineSeconds are over."""
@@ -371,14 +395,19 @@ class PodWorker:
         if self.state not in ("starting", "running"):
             return "over already"
         self.failed = ("DeadlineExceeded", message)
-        self.kubelet.recorder.event(self.pod, "Normal", "DeadlineExceeded", message)
         self._move("finish")
         self._cancel_tasks()
+        await self._report_failure(holds_phase=True)
+        self.containers.unwind()
         await self.containers.stop_all(_spec_grace(self.pod))
-        self.containers.give_up()
-        await self.report(holds_phase=True)
-        self.spawn("terminated", self.worked(0, self._terminated))
+        await self._finish()
         return message
+
+    async def _report_failure(self, *, holds_phase: bool = False) -> None:
+        """Writes the pod's status, and records why the kubelet itself failed the pod, if it did."""
+        if self.failed[0]:
+            self.kubelet.recorder.event(self.pod, "Normal", *self.failed)
+        await self.report(holds_phase=holds_phase)
 
     def _cancel_tasks(self) -> None:
         for task in list(self._tasks):
@@ -393,6 +422,7 @@ class PodWorker:
 
     def _drop(self) -> None:
         self._release()
+        self.kubelet.mounter.forget(self.uid)
         self._move("stopped")
         self._on_stopped(self)
         self._part()
@@ -405,28 +435,17 @@ class PodWorker:
         )
 
     async def report(self, *, terminal: bool = False, holds_phase: bool = False) -> None:
-        """Patches the pod's status if it differs; one writer at a time."""
-        kubelet = self.kubelet
-        async with kubelet.writing:
-            if self.removed_from_api:
-                return
-            pod = self.pod
-            patch = statuses.patch_of(pod.get("status") or {}, self._status(terminal, holds_phase))
-            if not patch:
-                return
-            namespace, name = meta.split_key(self.key)
-            body = {"metadata": {"uid": self.uid}, "status": patch}
-            # deleted or replaced by a pod of the same name: the watch will report it
-            with errors.ignoring("NotFound", "Conflict"):
-                written = await kubelet.client.patch(
-                    "pods", namespace, name, body, subresource="status"
-                )
-                if meta.revision_of(written) > meta.revision_of(self.pod):
-                    self._renew(written)
+        """Writes the pod's status if it changed."""
+        await self.status.set_status(lambda: self._status(terminal, holds_phase))
 
-    def _renew(self, pod: Object) -> None:
+    def renew(self, pod: Object) -> None:
+        """Continues with a newer version of the pod."""
         self.pod = pod
         self.kubelet.runtime.update_pod(pod)
+
+    def _terminated_status(self) -> Object:
+        status = self._status(terminal=True, holds_phase=False)
+        return statuses.terminated_pod(status, initialized=self.containers.initialized)
 
     def _status(self, terminal: bool, holds_phase: bool) -> Object:
         kubelet = self.kubelet

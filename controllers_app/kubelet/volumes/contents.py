@@ -17,7 +17,12 @@ from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri import environment
 from controllers_app.cri.services import LIVE, Container
-from controllers_app.kubelet.volumes.mounter import Mounter, NotMountable
+from controllers_app.kubelet.volumes.mounter import (
+    TOKEN_SECONDS,
+    Mounter,
+    NotMountable,
+    is_due,
+)
 from controllers_app.kubelet.volumes.persistent import Lookup, PersistentVolumes
 from controllers_app.shell import timeformat
 from controllers_app.shell.filesystem import (
@@ -33,7 +38,6 @@ from controllers_app.shell.filesystem import (
 
 SYNC_SECONDS = 60
 MODE = 0o644
-TOKEN_SECONDS, TOKEN_SECONDS_MAX = 3600, 24 * 3600
 
 
 class Contents:
@@ -117,10 +121,10 @@ class Contents:
                 if not _is_due(container, file, projection):
                     continue
                 try:
-                    text = await mounter.token(container.pod, projection)
+                    token = await mounter.token(container.pod, projection)
                 except NotMountable:
                     continue
-                written = File(text.encode(), file.mode, container.now, file.owner)
+                written = File(token.text.encode(), file.mode, token.issued, file.owner)
                 data = _data_of(folder)
                 if data is not None:
                     Files(data).put("/" + projection["path"], written, container.now)
@@ -261,8 +265,8 @@ def _tokens(spec: Object, folder: Folder) -> Iterator[tuple[File, Object]]:
 
 def _is_due(container: Container, file: File, token: Object) -> bool:
     """Whether a token is missing, or older than 80% of its lifetime or a day."""
-    lifetime = min(token.get("expirationSeconds", TOKEN_SECONDS) * 0.8, TOKEN_SECONDS_MAX)
-    return not file.data or container.now - file.mtime >= lifetime * SECOND
+    seconds = token.get("expirationSeconds", TOKEN_SECONDS)
+    return not file.data or is_due(file.mtime, seconds, container.now)
 
 
 def _context(container: Container) -> Object:

@@ -8,15 +8,15 @@ Models kubernetes pkg/volume/{projected,configmap,secret}, pkg/kubelet/kubelet_p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import NamedTuple
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
+from controllers_app.kubelet.volumes.references import NotSynced, References
 
-CACHE_SECONDS = 60
-CACHE_MAX = 1024
+TOKEN_SECONDS, TOKEN_SECONDS_MAX = 3600, 24 * 3600
 
 Keys = frozenset[str]
 
@@ -27,13 +27,46 @@ class NotMountable(Exception):
     """A volume or environment source of a pod does not exist (yet)."""
 
 
-class Mounter:
-    """Fetches the sources of volumes and environments from the API server, as the node."""
+class Token(NamedTuple):
+    """A service account token, and when it was requested."""
 
-    def __init__(self, kernel: Kernel, client: Client) -> None:
+    text: str
+    issued: int
+
+
+def is_due(issued: int, seconds: int, now: int) -> bool:
+    """Whether a token has to be replaced."""
+    return now - issued >= min(seconds * 0.8, TOKEN_SECONDS_MAX) * SECOND
+
+
+class Mounter:
+    """Gets the sources of volumes and environments from the API server, as the node."""
+
+    def __init__(self, kernel: Kernel, client: Client, references: References) -> None:
         self._kernel = kernel
         self._client = client
-        self._known: dict[tuple[str, str, str], tuple[int, Keys]] = {}
+        self._references = references
+        self._tokens: dict[str, dict[tuple[str, int], Token]] = {}  # by the pod's uid
+
+    def forget(self, uid: str) -> None:
+        """Drops what it has for a pod that has left the node."""
+        self._tokens.pop(uid, None)
+        self._references.unregister(uid)
+
+    async def missing_pull_secrets(self, pod: Object) -> list[str]:
+        """The names of the pull secrets that do not exist."""
+        missing = []
+        for reference in pod["spec"].get("imagePullSecrets") or ():
+            name = reference.get("name")
+            try:
+                found = not name or await self._references.get(
+                    "secrets", meta.namespace_of(pod), name
+                )
+            except NotSynced:
+                found = None
+            if not found:
+                missing.append(name)
+        return missing
 
     async def mount(self, pod: Object, volume: Object) -> None:
         """Fetches the volume's sources."""
@@ -79,16 +112,27 @@ class Mounter:
         elif "secret" in source:
             await self._fill("secrets", namespace, source["secret"], "name")
 
-    async def token(self, pod: Object, projection: Object) -> str:
-        """Requests a token of the pod's service account, bound to the pod."""
+    async def token(self, pod: Object, projection: Object) -> Token:
+        """A token of the pod's service account, bound to the pod; kept until 80% of its lifetime
+        or a day have passed."""
+        seconds = projection.get("expirationSeconds", TOKEN_SECONDS)
+        tokens = self._tokens.setdefault(meta.uid_of(pod), {})
+        key = projection.get("audience") or "", seconds
+        token = tokens.get(key)
+        if token is None or is_due(token.issued, seconds, self._kernel.now):
+            issued = self._kernel.now
+            token = tokens[key] = Token(await self._request(pod, *key), issued)
+        return token
+
+    async def _request(self, pod: Object, audience: str, seconds: int) -> str:
         namespace = meta.namespace_of(pod)
         request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
             "metadata": {},
             "spec": {
-                "audiences": [projection["audience"]] if projection.get("audience") else [],
-                "expirationSeconds": projection.get("expirationSeconds", 3600),
+                "audiences": [audience] if audience else [],
+                "expirationSeconds": seconds,
                 "boundObjectRef": {
                     "apiVersion": "v1", "kind": "Pod", "name": meta.name_of(pod),
                     "uid": meta.uid_of(pod),
@@ -119,26 +163,15 @@ class Mounter:
         name = source.get(field)
         if not name:
             return None
-        key = (resource, namespace, name)
-        now = self._kernel.now
-        cached = self._known.get(key)
-        needed = _required_keys(source)
-        if cached is not None and cached[0] > now and cached[1].issuperset(needed):
-            return cached[1]
         try:
-            obj = await self._client.get(resource, namespace, name)
-        except errors.ApiError as error:
-            if error.code == 404 and source.get("optional"):
-                return None
-            if error.code == 404:
-                word = _WORDS[resource][0]
-                raise NotMountable(f'{word} "{name}" not found') from error
-            raise NotMountable(error.message) from error
-        keys = frozenset((*(obj.get("data") or ()), *(obj.get("binaryData") or ())))
-        if len(self._known) >= CACHE_MAX:
-            self._known.clear()
-        self._known[key] = (now + CACHE_SECONDS * SECOND, keys)
-        return keys
+            obj = await self._references.get(resource, namespace, name)
+        except NotSynced as error:
+            raise NotMountable(str(error)) from error
+        if obj is None and source.get("optional"):
+            return None
+        if obj is None:
+            raise NotMountable(f'{_WORDS[resource][0]} "{name}" not found')
+        return frozenset((*(obj.get("data") or ()), *(obj.get("binaryData") or ())))
 
     async def _claim(self, namespace: str, name: str) -> None:
         try:
@@ -147,10 +180,3 @@ class Mounter:
             raise NotMountable(error.message) from error
         if (claim.get("status") or {}).get("phase") != "Bound":
             raise NotMountable("PVC is not bound")
-
-
-def _required_keys(source: Object) -> Iterable[str]:
-    """The keys that a cached object must have; if one is missing the object is fetched again."""
-    if "key" in source:
-        return (source["key"],)
-    return [item["key"] for item in source.get("items") or ()]

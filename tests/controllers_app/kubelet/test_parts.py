@@ -233,7 +233,7 @@ BAD = status.terminated(1, 0, 0, "x")
         ("Always", [GOOD], False, "Running"),
         ("Always", [GOOD], True, "Succeeded"),
         ("Always", [BAD, GOOD], True, "Failed"),
-        ("Always", [WAIT], True, "Failed"),
+        ("Always", [WAIT], True, "Pending"),
         ("Never", [BAD, RUN], False, "Running"),
         ("Never", [BAD, GOOD], False, "Failed"),
         ("Never", [GOOD, GOOD], False, "Succeeded"),
@@ -247,6 +247,22 @@ def test_the_phase_follows_from_the_containers(
     main = [ContainerState(str(number), "x", state=one) for number, one in enumerate(states)]
     pod = {"spec": {"restartPolicy": policy}}
     assert status.phase_of(pod, [], main, terminal=terminal) == phase
+
+
+def test_what_never_ended_by_itself_is_lost_with_its_pod() -> None:
+    waits, done = (
+        {"name": name, "state": state, "lastState": {}}
+        for name, state in (("waits", WAIT), ("done", GOOD))
+    )
+    told = {"phase": "Pending", "conditions": ["as they are"], "containerStatuses": [waits, done]}
+    lost = status.terminated_pod(told, initialized=True)
+    assert lost["phase"] == "Failed" and lost["conditions"] == told["conditions"]
+    reasons = [each["state"]["terminated"]["reason"] for each in lost["containerStatuses"]]
+    assert reasons == ["ContainerStatusUnknown", "Completed"]
+    told = {**told, "initContainerStatuses": [done, waits]}
+    lost = status.terminated_pod(told, initialized=False)
+    assert lost["initContainerStatuses"] == [done, waits]
+    assert lost["containerStatuses"] == [waits, done]
 
 
 def test_a_patch_takes_away_the_reason_a_condition_has_no_more() -> None:

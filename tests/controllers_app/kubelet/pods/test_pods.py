@@ -60,9 +60,12 @@ def test_a_normal_start_takes_two_status_patches_a_token_and_four_events() -> No
         ("create", "events", ""),
         ("create", "events", ""),
         ("create", "serviceaccounts", "token"),
-        ("get", "configmaps", ""),
+        ("get", "pods", ""),
+        ("get", "pods", ""),
+        ("list", "configmaps", ""),
         ("patch", "pods", "status"),
         ("patch", "pods", "status"),
+        ("watch", "configmaps", ""),
     ]
 
 

@@ -1,0 +1,72 @@
+"""Writing a pod's status: the pod is read, patched where its status differs, and deleted at its
+end.
+
+Models kubernetes pkg/kubelet/status/status_manager.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.meta import Object
+from controllers_app.kubelet import status as statuses
+from controllers_app.kubelet.dependencies import Pod
+
+
+class Worker(Pod, Protocol):
+    """The pod worker as its status manager sees it."""
+
+    removed_from_api: bool
+
+    def renew(self, pod: Object) -> None:
+        """Continues with a newer version of the pod."""
+        ...
+
+
+class StatusManager:
+    """Writes the status of one pod."""
+
+    __slots__ = ("_last", "_worker")
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._last: Object | None = None  # what was written last
+
+    async def set_status(
+        self, generate: Callable[[], Object], *, force: bool = False, is_finished: bool = False
+    ) -> None:
+        """Writes the generated status if it is another one, or anyway if the pod is being deleted;
+        a finished pod is then deleted for good. One pod of a node at a time."""
+        worker = self._worker
+        async with worker.kubelet.writing:
+            status = generate()
+            if status == self._last and not (force or meta.is_deleting(worker.pod)):
+                return
+            # deleted or replaced by a pod of the same name: the watch will report it
+            gone = ("NotFound", "Conflict", *(["Forbidden"] if worker.removed_from_api else ()))
+            with errors.ignoring(*gone):
+                await self._sync(status, generate, is_finished)
+
+    async def _sync(
+        self, status: Object, generate: Callable[[], Object], is_finished: bool
+    ) -> None:
+        worker, client = self._worker, self._worker.kubelet.client
+        namespace, name = meta.split_key(worker.key)
+        pod = await client.get("pods", namespace, name)
+        if meta.uid_of(pod) != worker.uid:
+            return
+        if meta.revision_of(pod) > meta.revision_of(worker.pod):
+            worker.renew(pod)
+            status = generate()
+        patch = statuses.patch_of(pod.get("status") or {}, status)
+        if patch:
+            body = {"metadata": {"uid": worker.uid}, "status": patch}
+            pod = await client.patch("pods", namespace, name, body, subresource="status")
+            if meta.revision_of(pod) > meta.revision_of(worker.pod):
+                worker.renew(pod)
+        self._last = status
+        if is_finished and meta.is_deleting(pod):
+            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": worker.uid}}
+            await client.delete("pods", namespace, name, options=options)

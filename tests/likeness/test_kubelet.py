@@ -1,0 +1,103 @@
+"""Stories of pods: a kubelet sends about each what the real one sent, in the same order.
+
+The real one ran over a runtime that pretends; the audit log of its API server had the requests.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from lifecycle.cluster.composition import Cluster
+from lifecycle.hosting.scripted import Session
+from tests.controllers_app import podlab
+from tests.likeness.stage import Recording, Sent, missing
+
+STORIES_OF_NODES = pathlib.Path(__file__).parent / "nodes"
+STORIES = sorted((pathlib.Path(__file__).parent / "kubelet").glob("*.yaml"))
+KUBELET = "system:node:node-1"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def _patch(session: Session, what: dict[str, Any]) -> None:
+    podlab.patch(session, f"{podlab.PODS}/{what['pod']}", what["with"])
+
+
+STEPS: dict[str, Callable[[Session, Any], Any]] = {
+    "pod": podlab.create,
+    "start": lambda session, pod: podlab.create(session, pod, settle=False),
+    "wait": Session.wait,
+    "config map": lambda session, obj: session.request("POST", CONFIG_MAPS, obj),
+    "patch": _patch,
+    "delete": lambda session, what: session.request(
+        "DELETE", f"{podlab.PODS}/{what['pod']}", what.get("options")
+    ),
+}
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_a_kubelet_sends_what_the_real_one_sent(path: pathlib.Path) -> None:
+    story = yaml.safe_load(path.read_text())
+    session = podlab.cluster(nodes=1)
+    recording = Recording(session.cluster, watches=True)
+    for step in story["steps"]:
+        for word, argument in step.items():
+            STEPS[word](session, argument)
+    sent = [
+        one for one in recording.sent
+        if one.who == KUBELET and one.namespace == "default" and "events" not in one.line
+    ]  # fmt: skip
+    for pod, wanted in story["pods"].items():
+        _compare(pod, wanted, [one for one in sent if _about(one) == pod])
+    reads = {one.line.replace(_revision(one), "") for one in sent if not _about(one)}
+    assert sorted(reads) == sorted(story["reads"])
+    events = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
+    told = [f"{one['type']} {one['reason']} {one.get('count')} {one['message']}" for one in events]
+    assert set(story.get("events", ())) <= set(told)
+
+
+def test_a_kubelet_registers_its_node_as_the_real_one_does(monkeypatch: Any) -> None:
+    start, recordings = Cluster.start, []
+
+    def recorded(cluster: Cluster) -> None:
+        recordings.append(Recording(cluster, watches=True))
+        start(cluster)
+
+    monkeypatch.setattr(Cluster, "start", recorded)
+    podlab.cluster(nodes=1)
+    wanted = yaml.safe_load((STORIES_OF_NODES / "registration.yaml").read_text())["node-1"]
+    sent = [
+        one for one in recordings[0].sent
+        if one.who == KUBELET and one.name == "node-1" and "events" not in one.line
+    ]  # fmt: skip
+    _compare(
+        "node-1", wanted, [replace(one, line=one.line.replace(_revision(one), "")) for one in sent]
+    )
+
+
+def _compare(pod: str, wanted: list[Any], sent: list[Sent]) -> None:
+    lines = [one if isinstance(one, str) else str(next(iter(one))) for one in wanted]
+    assert [one.line for one in sent] == lines, pod
+    for one, request in zip(wanted, sent, strict=True):
+        if isinstance(one, dict):
+            found = list(missing(next(iter(one.values())), request.body))
+            assert not found, f"{pod}: {request.line}: {found}"
+
+
+def _about(sent: Sent) -> str:
+    """The pod that a request is about, or for which a token is requested."""
+    if sent.line.split()[1] == "serviceaccounts/token":
+        return str(sent.body["spec"]["boundObjectRef"]["name"])
+    return sent.name if sent.line.split()[1].startswith("pods") else ""
+
+
+def _revision(sent: Sent) -> str:
+    """Where a watch begins, which is another number in each run."""
+    return next(
+        (f"&{part}" for part in sent.line.split("&") if part.startswith("resourceVersion=")), ""
+    )
