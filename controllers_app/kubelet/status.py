@@ -68,7 +68,6 @@ class Facts:
     now: int
     tells_network: bool = True  # PodReadyToStartContainers, since 1.29
     terminal: bool = False  # nothing will be started any more
-    holds_phase: bool = False  # a terminal phase is not told yet: the sandbox is still there
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
     resizing: bool = False  # the node has room for other amounts, the containers not yet
@@ -318,14 +317,14 @@ def pod_status(
     if old.get("phase") in OVER:
         phase = old["phase"]  # a terminal phase never changes
     status: Object = {
-        "phase": old["phase"] if facts.holds_phase and phase in OVER else phase,
+        "phase": phase,
         "conditions": conditions(pod, init, main, phase, facts),
         "hostIP": facts.host_ip,
         "hostIPs": [{"ip": facts.host_ip}],
         "startTime": old.get("startTime") or meta.rfc3339(facts.now),
         "qosClass": old.get("qosClass", "BestEffort"),
     }
-    if facts.failed and not facts.holds_phase:
+    if facts.failed:
         status["reason"], status["message"] = facts.failed, facts.message
     if facts.pod_ip:
         status["podIP"] = facts.pod_ip
@@ -349,6 +348,14 @@ def pod_status(
             container_status(container, added[container.name]) for container in ephemeral
         ]
     return status
+
+
+def held(status: Object, old: Object) -> Object:
+    """The status while something of the pod is still there: its end is not told yet."""
+    if status["phase"] not in OVER or old.get("phase") in OVER:
+        return status
+    kept = {key: old[key] for key in ("phase", "reason", "message") if key in old}
+    return {key: value for key, value in status.items() if key not in ("reason", "message")} | kept
 
 
 def terminated_pod(status: Object, *, initialized: bool) -> Object:

@@ -20,9 +20,9 @@ from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Pod
 from controllers_app.kubelet.pods import hooks, terminationmessage
-from controllers_app.kubelet.pods.imagepull import ImageGetter, Refused
+from controllers_app.kubelet.pods.imagepull import NOTICE_SECONDS, ImageGetter, Refused
 from controllers_app.kubelet.pods.pleg import Lifecycle
-from controllers_app.kubelet.pods.restarts import NOTICE_SECONDS, Restarts
+from controllers_app.kubelet.pods.restarts import Restarts
 from controllers_app.kubelet.prober import forecast
 from controllers_app.kubelet.prober.workers import Workers
 from controllers_app.kubelet.status import EPHEMERAL, INIT, MAIN, SIDECAR, ContainerState
@@ -110,7 +110,7 @@ class Containers(Restarts):
             return False
         except NotMountable as error:
             self.event(container, "Warning", "Failed", f"Error: {error}")
-            wait = self._images.config_backoff(container).next()
+            wait = self._images.until_sync(container)
             await self._refused(container, Refused("CreateContainerConfigError", str(error), wait))
             return False
         self._images.forget(container)

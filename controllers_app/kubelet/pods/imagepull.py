@@ -17,6 +17,7 @@ from controllers_app.kubelet.status import ContainerState
 
 PULL_SECONDS, PULL_SECONDS_MAX = 10, 300
 SYNC_SECONDS = 12  # between two syncs of a pod that makes no progress
+NOTICE_SECONDS = 1.0  # until the kubelet notices that a sandbox started or a container ended (pleg)
 
 
 # container, type, reason and message of an event about it
@@ -51,9 +52,10 @@ class ImageGetter:
     def forget(self, container: ContainerState) -> None:
         self._backoffs.pop(container.name, None)
 
-    def config_backoff(self, container: ContainerState) -> Backoff:
-        """The constant back-off of a container whose configuration is missing."""
-        return self._backoff(container, SYNC_SECONDS, SYNC_SECONDS)
+    def until_sync(self, container: ContainerState) -> float:
+        """Seconds until the pod is synced again: soon after its sandbox is there, then rarely."""
+        backoff = self._backoff(container, SYNC_SECONDS, SYNC_SECONDS)
+        return backoff.next() if backoff.count else min(backoff.next(), NOTICE_SECONDS)
 
     async def get(self, container: ContainerState, spec: Object) -> Image:
         """Returns the image, pulled if necessary. Raises Refused."""
@@ -76,8 +78,7 @@ class ImageGetter:
         elif policy == "Never":
             message = f'Container image "{image}" is not present with pull policy of Never'
             await self._fail(container, image, "ErrImageNeverPull", message, "ErrImageNeverPull")
-            wait = self._backoff(container, SYNC_SECONDS, SYNC_SECONDS).next()
-            raise Refused("ErrImageNeverPull", message, wait)
+            raise Refused("ErrImageNeverPull", message, self.until_sync(container))
         else:
             pulled = await self._pull(container, image)
         container.image = pulled.name

@@ -13,12 +13,12 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND, Task
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import FOREGROUND_MAX, Backoff, go_duration
+from controllers_app.kubelet.pods.imagepull import NOTICE_SECONDS
 from controllers_app.kubelet.pods.killing import Killing
 from controllers_app.kubelet.status import EPHEMERAL, INIT, SIDECAR, ContainerState
 
 CRASH_SECONDS, CRASH_SECONDS_MAX = 10, 300
 CRASH_RESET_SECONDS = 600
-NOTICE_SECONDS = 1.0  # until the kubelet notices an end (pleg)
 RESYNC_SECONDS, RESYNC_SECONDS_MAX = 10, 15  # after a sync that could not do all
 
 

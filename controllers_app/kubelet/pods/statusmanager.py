@@ -35,38 +35,49 @@ class StatusManager:
         self._last: Object | None = None  # what was written last
 
     async def set_status(
-        self, generate: Callable[[], Object], *, force: bool = False, is_finished: bool = False
+        self,
+        generate: Callable[[], Object],
+        *,
+        holds_phase: bool = False,
+        is_finished: bool = False,
     ) -> None:
-        """Writes the generated status if it is another one, or anyway if the pod is being deleted;
-        a finished pod is then deleted for good. One pod of a node at a time."""
+        """Writes the generated status if it is another one, or anyway if the pod is finished or
+        being deleted; what is both is then deleted for good. One pod of a node at a time."""
         worker = self._worker
         async with worker.kubelet.writing:
             status = generate()
-            if status == self._last and not (force or meta.is_deleting(worker.pod)):
+            if status == self._last and not (is_finished or meta.is_deleting(worker.pod)):
                 return
             # deleted or replaced by a pod of the same name: the watch will report it
             gone = ("NotFound", "Conflict", *(["Forbidden"] if worker.removed_from_api else ()))
             with errors.ignoring(*gone):
-                await self._sync(status, generate, is_finished)
+                pod = await self._sync(status, generate, holds_phase)
+                if is_finished and pod is not None and meta.is_deleting(pod):
+                    await self._delete()
 
     async def _sync(
-        self, status: Object, generate: Callable[[], Object], is_finished: bool
-    ) -> None:
+        self, status: Object, generate: Callable[[], Object], holds_phase: bool
+    ) -> Object | None:
         worker, client = self._worker, self._worker.kubelet.client
         namespace, name = meta.split_key(worker.key)
         pod = await client.get("pods", namespace, name)
         if meta.uid_of(pod) != worker.uid:
-            return
+            return None
         if meta.revision_of(pod) > meta.revision_of(worker.pod):
             worker.renew(pod)
             status = generate()
-        patch = statuses.patch_of(pod.get("status") or {}, status)
+        old = pod.get("status") or {}
+        patch = statuses.patch_of(old, statuses.held(status, old) if holds_phase else status)
         if patch:
             body = {"metadata": {"uid": worker.uid}, "status": patch}
             pod = await client.patch("pods", namespace, name, body, subresource="status")
             if meta.revision_of(pod) > meta.revision_of(worker.pod):
                 worker.renew(pod)
         self._last = status
-        if is_finished and meta.is_deleting(pod):
-            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": worker.uid}}
-            await client.delete("pods", namespace, name, options=options)
+        return pod
+
+    async def _delete(self) -> None:
+        worker = self._worker
+        namespace, name = meta.split_key(worker.key)
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": worker.uid}}
+        await worker.kubelet.client.delete("pods", namespace, name, options=options)

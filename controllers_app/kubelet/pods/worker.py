@@ -344,7 +344,7 @@ class PodWorker:
         await self.report(terminal=True)
         await self.step("terminate", "end")
         await self.kubelet.kernel.sleep(UNMOUNT_SECONDS)
-        await self.status.set_status(self._terminated_status, force=True, is_finished=True)
+        await self.status.set_status(self._terminated_status, is_finished=True)
         self._drop()
         return "stopped"
 
@@ -355,6 +355,7 @@ class PodWorker:
             return
         await self.report(holds_phase=True)
         if await self.containers.stop_sidecars():
+            self._release()  # with the last container its sandbox goes
             await self.report(holds_phase=True)
         self.spawn("terminated", self.worked(0, self._terminated))
 
@@ -373,7 +374,7 @@ class PodWorker:
         await self._report_failure()
         self.kubelet.mounter.forget(self.uid)
         await self.kubelet.kernel.sleep(TERMINATED_SECONDS)
-        await self.status.set_status(self._terminated_status, force=True)
+        await self.status.set_status(self._terminated_status, is_finished=True)
 
     def _watch_deadline(self) -> None:
         """Fails the pod when its activeDeadlineSeconds are over."""
@@ -436,7 +437,7 @@ class PodWorker:
 
     async def report(self, *, terminal: bool = False, holds_phase: bool = False) -> None:
         """Writes the pod's status if it changed."""
-        await self.status.set_status(lambda: self._status(terminal, holds_phase))
+        await self.status.set_status(lambda: self._status(terminal), holds_phase=holds_phase)
 
     def renew(self, pod: Object) -> None:
         """Continues with a newer version of the pod."""
@@ -444,10 +445,10 @@ class PodWorker:
         self.kubelet.runtime.update_pod(pod)
 
     def _terminated_status(self) -> Object:
-        status = self._status(terminal=True, holds_phase=False)
+        status = self._status(terminal=True)
         return statuses.terminated_pod(status, initialized=self.containers.initialized)
 
-    def _status(self, terminal: bool, holds_phase: bool) -> Object:
+    def _status(self, terminal: bool) -> Object:
         kubelet = self.kubelet
         sandbox = self.sandbox
         address = sandbox.address if sandbox else self._ip
@@ -457,7 +458,7 @@ class PodWorker:
         facts = statuses.Facts(
             kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
             tells_network=kubelet.release.has("PodReadyToStartContainersCondition"),
-            terminal=terminal, holds_phase=holds_phase, failed=reason, message=message,
+            terminal=terminal, failed=reason, message=message,
             resizing=self.containers.resizing,
         )  # fmt: skip
         containers = self.containers
