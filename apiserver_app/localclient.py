@@ -92,9 +92,17 @@ class LocalClient:
         raise _refused(outcome.code, found, about)
 
     async def list(
-        self, resource: str, namespace: str = "", *, labels: str = "", fields: str = ""
+        self,
+        resource: str,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        from_cache: bool = False,
     ) -> Object:
         params = _selectors(labels, fields)
+        if from_cache:  # which has no pages
+            params |= {"limit": ["500"], "resourceVersion": ["0"]}
         call = self._call("list", resource, namespace, _selected(fields), params=params)
         outcome = await self._handle(Request(self._cluster, call))
         page, info = outcome.page, call.info
@@ -166,9 +174,10 @@ class LocalClient:
         fields: str = "",
         resource_version: str = "",
     ) -> LocalWatch:
-        params = _selectors(labels, fields)
+        params = {"allowWatchBookmarks": ["true"], **_selectors(labels, fields)}
         if resource_version:
             params["resourceVersion"] = [resource_version]
+        params["watch"] = ["true"]
         call = self._call("watch", resource, namespace, _selected(fields), params=params)
         request = Request(self._cluster, call)
         outcome = await self._handle(request)
@@ -224,6 +233,7 @@ class LocalClient:
         return Call(
             verb, path, self._credential, self._agent, info, subresource, namespace, name,
             params, body, kind, component=self.component,
+            query=urllib.parse.urlencode(params, doseq=True) if params else "",
         )  # fmt: skip
 
 
@@ -319,10 +329,10 @@ def _selected(fields: str) -> str:
 
 def _selectors(labels: str, fields: str) -> Params:
     params: Params = {}
-    if labels:
-        params["labelSelector"] = [labels]
     if fields:
         params["fieldSelector"] = [fields]
+    if labels:
+        params["labelSelector"] = [labels]
     return params
 
 

@@ -62,8 +62,16 @@ class Client(Protocol):
         ...
 
     async def list(
-        self, resource: str, namespace: str = "", *, labels: str = "", fields: str = ""
-    ) -> Object: ...
+        self,
+        resource: str,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        from_cache: bool = False,
+    ) -> Object:
+        """`from_cache`: as a reflector lists, with what the watch cache has."""
+        ...
 
     async def create(
         self, resource: str, namespace: str, obj: Object, *, name: str = "", subresource: str = ""

@@ -190,8 +190,9 @@ class Informer:
     async def _list(self) -> None:
         self._record("listing", "")
         answer = await self._client.list(
-            self.resource, self._namespace, labels=self._labels, fields=self._fields
-        )
+            self.resource, self._namespace,
+            labels=self._labels, fields=self._fields, from_cache=True,
+        )  # fmt: skip
         revision = meta.revision_of(answer)
         seen = set()
         for obj in answer.get("items") or ():

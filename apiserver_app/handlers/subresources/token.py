@@ -29,6 +29,8 @@ class IssueToken(Operation):
     def decode(self, request: Request) -> Decision:
         definition = "io.k8s.api.authentication.v1.TokenRequest"
         request.obj = bodies.read_as(request, definition, "TokenRequest")
+        if request.audit is not None:
+            request.audit.requested(request.obj)
         return WELL_FORMED
 
     def current(self, request: Request) -> None:

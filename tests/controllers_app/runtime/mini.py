@@ -96,7 +96,13 @@ class MiniApi:
             raise errors.not_found("", resource, name) from None
 
     async def list(
-        self, resource: str, namespace: str = "", *, labels: str = "", fields: str = ""
+        self,
+        resource: str,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        from_cache: bool = False,
     ) -> Object:
         self._enter("list", resource, "")
         items = [obj for key, obj in sorted(self.objects.items()) if key[0] == resource]

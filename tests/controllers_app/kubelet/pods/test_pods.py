@@ -251,7 +251,7 @@ def test_a_variable_from_a_missing_secret_is_a_config_error_until_it_exists() ->
 
 
 def test_a_failed_start_is_tried_again_once_the_sandbox_is_noticed() -> None:
-    """Recorded: the event is written again within a second, and then not for ten."""
+    """Recorded: the event is written again at the next look, and then not for ten seconds."""
     session = cluster(nodes=1)
     reference = {"configMapKeyRef": {"name": "nope", "key": "a"}}
     create(session, pod(container={"env": [{"name": "A", "valueFrom": reference}]}))
@@ -260,7 +260,7 @@ def test_a_failed_start_is_tried_again_once_the_sandbox_is_noticed() -> None:
         if one["kind"] == "write" and one["resource"] == "events"
         and one["object"]["message"] == 'Error: configmap "nope" not found'
     ]  # fmt: skip
-    assert times[1] - times[0] <= 1.1 * SECOND and times[2] - times[1] > 10 * SECOND
+    assert times[1] - times[0] < 2 * SECOND and times[2] - times[1] > 10 * SECOND
 
 
 def test_a_crash_loop_restarts_at_once_then_backs_off_from_10_seconds() -> None:
