@@ -157,12 +157,12 @@ class LocalClient:
     async def delete(
         self, resource: str, namespace: str, name: str, *, options: Object | None = None
     ) -> Object:
-        return await self._object("delete", resource, namespace, name, "", options)
+        return await self._object("delete", resource, namespace, name, "", options or {})
 
     async def delete_collection(
         self, resource: str, namespace: str, *, options: Object | None = None
     ) -> None:
-        call = self._call("deletecollection", resource, namespace, body=options)
+        call = self._call("deletecollection", resource, namespace, body=options or {})
         await self._handle(Request(self._cluster, call))
 
     async def watch(

@@ -12,6 +12,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
+from controllers_app.runtime import podconditions
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import Reads
 
@@ -90,15 +91,10 @@ class PodGcController(Controller):
         if not podstate.is_finished(pod):
             status: Object = {"phase": "Failed"}
             if why:
-                status["conditions"] = [
-                    {
-                        "type": "DisruptionTarget",
-                        "status": "True",
-                        "lastTransitionTime": meta.rfc3339(self.kernel.now),
-                        "reason": "DeletionByPodGC",
-                        "message": why,
-                    }
-                ]
+                now = self.kernel.now
+                status |= podconditions.condition(
+                    pod, now, "DisruptionTarget", "True", "DeletionByPodGC", why
+                )
             patch = {"status": status}
             await self.client.patch("pods", namespace, name, patch, subresource="status")
         with errors.ignoring("NotFound"):

@@ -14,7 +14,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
-from controllers_app.runtime import nodeaffinity
+from controllers_app.runtime import nodeaffinity, podconditions
 from controllers_app.runtime.controller import Context, Controller, Result
 from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, Watches
 
@@ -90,17 +90,14 @@ class TaintEvictionController(Controller):
         latest = await self.live("pods", namespace, name)
         if latest is None:
             return
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "lastTransitionTime": meta.rfc3339(self.kernel.now),
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-        }
+        status = podconditions.condition(
+            latest, self.kernel.now, "DisruptionTarget", "True", "DeletionByTaintManager",
+            "Taint manager: deleting due to NoExecute taint",
+        )  # fmt: skip
         with errors.ignoring("NotFound"):
             await self.client.patch(
                 "pods", namespace, name,
-                {"metadata": {"uid": meta.uid_of(latest)}, "status": {"conditions": [condition]}},
+                {"metadata": {"uid": meta.uid_of(latest)}, "status": status},
                 subresource="status",
             )  # fmt: skip
             await self.client.delete("pods", namespace, name)

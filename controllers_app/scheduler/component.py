@@ -20,6 +20,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
+from controllers_app.runtime import podconditions
 from controllers_app.runtime.component import Component
 from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
@@ -336,7 +337,7 @@ class Scheduler:
         self, pod: Object, reason: str, message: str, nominated: str | None = ""
     ) -> None:
         """The condition PodScheduled=False and the nominated node, unless the pod has them."""
-        changes = podstatus.condition(
+        changes = podconditions.condition(
             pod, self._kernel.now, "PodScheduled", "False", reason, message
         )
         changes |= podstatus.nominated(pod, nominated)

@@ -13,6 +13,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.rand import Rand
+from controllers_app.runtime import podconditions
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup
@@ -225,7 +226,7 @@ class Evaluator:
     ) -> None:
         now = self._pods.get(victim.key) or victim.pod
         profile = pod.spec.get("schedulerName", "default-scheduler")
-        changes = podstatus.condition(
+        changes = podconditions.condition(
             now, self._kernel.now, "DisruptionTarget", "True", default_preemption.REASON,
             f"{profile}: preempting to accommodate a higher priority pod",
         )  # fmt: skip

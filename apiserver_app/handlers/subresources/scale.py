@@ -78,7 +78,7 @@ class UpdateScale(writes.Update):
         request.raw = changed
         return []
 
-    def log(self, request: Request) -> None:
+    def log(self, request: Request, raw: Object) -> None:
         """The object is nothing that was sent: the scale was logged."""
 
     def answer(self, request: Request) -> Outcome:

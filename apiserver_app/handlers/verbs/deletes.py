@@ -106,7 +106,7 @@ def collected(request: Request) -> Iterator[Object]:
 
 def _log(request: Request) -> None:
     """Gives the audit log the options that were sent as a body."""
-    if request.audit is not None and request.call.body:
+    if request.audit is not None and request.call.body not in (None, b""):
         request.audit.patched({**_SENT_AS, **request.options})
 
 

@@ -62,7 +62,7 @@ class Write(Operation):
         request.strategy.default(obj)
         if request.verb != "patch":
             rest.without_twins(request, obj, admitted=False)
-            self.log(request)
+            self.log(request, raw)
         set_: list[Object] = []
         if self._is_new(request):
             if info.storage != "events":  # many, and nobody asks what was filled in
@@ -92,10 +92,16 @@ class Write(Operation):
         """Whether nothing is there yet that the object would replace."""
         return request.old is None
 
-    def log(self, request: Request) -> None:
-        """Give the audit log what was sent, as it was understood."""
-        if request.audit is not None:
-            request.audit.requested(request.obj)
+    def log(self, request: Request, raw: Object) -> None:
+        """Give the audit log what was sent, as it was understood, but for a namespace that only
+        the URL has."""
+        if request.audit is None:
+            return
+        obj, sent = request.obj, raw.get("metadata")
+        if request.namespace and not (isinstance(sent, dict) and sent.get("namespace")):
+            metadata = {key: obj["metadata"][key] for key in obj["metadata"] if key != "namespace"}
+            obj = {**obj, "metadata": metadata}
+        request.audit.requested(obj)
 
     def attributes(self, request: Request) -> Attributes:
         return attributes.of(request, request.obj)

@@ -309,6 +309,7 @@ def _job_of(about: Object, due: int) -> Object:
         "metadata": {
             "name": scheduling.name_of(about, due),
             "namespace": meta.namespace_of(about),
+            "creationTimestamp": meta.rfc3339(due * SECOND),
             "annotations": {**(metadata.get("annotations") or {}), SCHEDULED_AT: when},
             "ownerReferences": [
                 controller_reference({"kind": "CronJob", "apiVersion": "batch/v1", **about})

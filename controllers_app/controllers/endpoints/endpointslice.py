@@ -130,16 +130,18 @@ class EndpointSliceController(servicepods.ServiceController):
             updates += changed
             spare += empty
             for part in new:
-                if spare:  # reuse a slice that would be deleted
-                    updates.append(_filled(spare.pop(), group, part))
+                slice_ = _new_slice(service, group, part)
+                if spare:  # another takes the name of one that would be deleted
+                    updates.append(_named(slice_, spare.pop()))
                 else:
-                    creates.append(_new_slice(service, group, part))
+                    creates.append(slice_)
         if not wanted and not spare and not known:
             creates.append(_new_slice(service, ("IPv4", ()), []))
         elif not wanted and spare:
             placeholder = spare.pop(0)
             if placeholder.get("endpoints") or placeholder.get("ports"):
-                updates.append(_filled(placeholder, (placeholder["addressType"], ()), []))
+                group = placeholder["addressType"], ()
+                updates.append(_named(_new_slice(service, group, []), placeholder))
             else:
                 known = [placeholder]
         updates += _relabelled(service, known, updates, spare)
@@ -248,8 +250,9 @@ def _identity(endpoint: Object) -> tuple[str, str]:
     return endpoint["addresses"][0], (endpoint.get("targetRef") or {}).get("uid", "")
 
 
-def _filled(item: Object, group: Group, endpoints: list[Object]) -> Object:
-    return {**item, "endpoints": endpoints, "ports": _port_objects(group)}
+def _named(new: Object, old: Object) -> Object:
+    """A new slice under the name of an old one."""
+    return {**new, "metadata": {**new["metadata"], "name": meta.name_of(old)}}
 
 
 def _new_slice(service: Object, group: Group, endpoints: list[Object]) -> Object:

@@ -22,7 +22,7 @@ from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.pods.containers import Containers
-from controllers_app.kubelet.pods.statusmanager import StatusManager
+from controllers_app.kubelet.pods.statuswriter import StatusWriter
 from controllers_app.kubelet.volumes.mounter import NotMountable
 
 VOLUME_SECONDS = 0.03
@@ -88,7 +88,7 @@ class PodWorker:
         self._handled = _watched_fields(pod)
         self._ip = (pod.get("status") or {}).get("podIP", "")
         self.containers = Containers(self)
-        self.status = StatusManager(self)
+        self.status = StatusWriter(self)
         kubelet.runtime.add_pod(pod, self.containers.ends_by_itself)
 
     # -- calls from the kubelet ------------------------------------------------------------------

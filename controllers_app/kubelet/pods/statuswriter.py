@@ -16,7 +16,7 @@ from controllers_app.kubelet.dependencies import Pod
 
 
 class Worker(Pod, Protocol):
-    """The pod worker as its status manager sees it."""
+    """The pod worker as its status writer sees it."""
 
     removed_from_api: bool
 
@@ -25,7 +25,7 @@ class Worker(Pod, Protocol):
         ...
 
 
-class StatusManager:
+class StatusWriter:
     """Writes the status of one pod."""
 
     __slots__ = ("_last", "_worker")
