@@ -95,7 +95,7 @@ class PodGcController(Controller):
                 status |= podconditions.condition(
                     pod, now, "DisruptionTarget", "True", "DeletionByPodGC", why
                 )
-            patch = {"status": status}
+            patch = {"metadata": {"uid": meta.uid_of(pod)}, "status": status}
             await self.client.patch("pods", namespace, name, patch, subresource="status")
         with errors.ignoring("NotFound"):
             await self.client.delete("pods", namespace, name, options={"gracePeriodSeconds": 0})

@@ -57,16 +57,17 @@ class TaintEvictionController(Controller):
 
     async def reconcile(self, key: str) -> Result | None:
         pod = self._pods.get(key)
-        if pod is None or meta.is_deleting(pod):
-            self._marked.pop(key, None)
-            return Result("is gone or going")
+        if pod is None:
+            return self._cancel_eviction(key, "it is gone")
+        if meta.is_deleting(pod):
+            return Result("is going")
         node = self._nodes.get(pod["spec"].get("nodeName") or "")
         taints = _no_execute(node) if node is not None else []
         if not taints:
-            return self._cancel_eviction(key, pod, "its node has no such taint")
+            return self._cancel_eviction(key, "its node has no such taint")
         seconds = tolerated_seconds(pod, taints)
         if seconds == FOREVER:
-            return self._cancel_eviction(key, pod, "tolerates its node's taints")
+            return self._cancel_eviction(key, "tolerates its node's taints")
         added = [meta.parse_time(taint["timeAdded"]) for taint in taints if taint.get("timeAdded")]
         due = max(added, default=self.kernel.now) + int(seconds * SECOND)
         if due > self.kernel.now:
@@ -76,17 +77,17 @@ class TaintEvictionController(Controller):
         await self._evict(key, pod)
         return Result("does not tolerate its node's taints: deletes it")
 
-    def _cancel_eviction(self, key: str, pod: Object, reason: str) -> Result:
+    def _cancel_eviction(self, key: str, reason: str) -> Result:
         if key in self._marked:
             del self._marked[key]
             message = f"Cancelling deletion of Pod {key}"
-            self.recorder.event(_bare(pod), "Normal", "TaintManagerEviction", message)
+            self.recorder.event(_bare(key), "Normal", "TaintManagerEviction", message)
         return Result(f"{reason}: nothing to do")
 
     async def _evict(self, key: str, pod: Object) -> None:
         namespace, name = meta.split_key(key)
         message = f"Marking for deletion Pod {key}"
-        self.recorder.event(_bare(pod), "Normal", "TaintManagerEviction", message)
+        self.recorder.event(_bare(key), "Normal", "TaintManagerEviction", message)
         latest = await self.live("pods", namespace, name)
         if latest is None:
             return
@@ -134,9 +135,10 @@ def tolerated_seconds(pod: Object, taints: Sequence[Object]) -> float:
     return min(limits, default=FOREVER)
 
 
-def _bare(pod: Object) -> Object:
-    """What events about its eviction name."""
-    metadata = {"namespace": meta.namespace_of(pod), "name": meta.name_of(pod)}
+def _bare(key: str) -> Object:
+    """What events about a pod's eviction name."""
+    namespace, name = meta.split_key(key)
+    metadata = {"namespace": namespace, "name": name}
     return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata}
 
 

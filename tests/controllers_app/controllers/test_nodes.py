@@ -151,6 +151,18 @@ def test_a_node_that_comes_back_in_time_keeps_its_pods(lab: Lab) -> None:
     assert ("TaintManagerEviction", "Cancelling deletion of Pod default/a", 1) in lab.events("Pod")
 
 
+def test_a_pod_that_goes_before_its_eviction_cancels_it(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.add_node("node-2")
+    lab.create("pods", pod("a", app="x"))
+    lab.start_pods()
+    live(lab, 100, "node-2")  # node-1 is tainted, which the pod tolerates for a while
+    lab.delete("pods", "a")
+    lab.finish_deletes()
+    lab.run(2)
+    assert ("TaintManagerEviction", "Cancelling deletion of Pod default/a", 1) in lab.events("Pod")
+
+
 def emptied(lab: Lab, *names: str) -> list[str]:
     """Those of the nodes that have a taint which empties them."""
     return [name for name in names if any(effect == "NoExecute" for _, effect in taints(lab, name))]
