@@ -23,7 +23,7 @@ from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.pods.containers import Containers
 from controllers_app.kubelet.pods.statuswriter import StatusWriter
-from controllers_app.kubelet.volumes.mounter import NotMountable
+from controllers_app.kubelet.volumes.mounter import NotMountable, used_volumes
 
 VOLUME_SECONDS = 0.03
 VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX = 0.5, 122
@@ -241,8 +241,7 @@ class PodWorker:
         """Mounts the volumes that a container uses, each as soon as its sources exist."""
         kubelet = self.kubelet
         backoff = Backoff(VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX)
-        used = _mounted(self.pod["spec"])
-        volumes = [each for each in self.pod["spec"].get("volumes") or () if each["name"] in used]
+        volumes = used_volumes(self.pod["spec"])
         await self.step("volumes", "begin")
         waiting = [each for each in volumes if not await self._is_mounted(each)]
         while waiting:
@@ -482,17 +481,6 @@ def _grace(pod: Object) -> int:
 
 def _spec_grace(pod: Object) -> int:
     return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
-
-
-def _mounted(spec: Object) -> set[str]:
-    """The names of the volumes that some container mounts or has as a device."""
-    return {
-        use["name"]
-        for group in ("initContainers", "containers", "ephemeralContainers")
-        for container in spec.get(group) or ()
-        for field in ("volumeMounts", "volumeDevices")
-        for use in container.get(field) or ()
-    }
 
 
 def _watched_fields(pod: Object) -> tuple[Object, dict[str, str], list[Object]]:

@@ -180,3 +180,15 @@ class Mounter:
             raise NotMountable(error.message) from error
         if (claim.get("status") or {}).get("phase") != "Bound":
             raise NotMountable("PVC is not bound")
+
+
+def used_volumes(spec: Object) -> list[Object]:
+    """The volumes that some container mounts or has as a device."""
+    used = {
+        use["name"]
+        for group in ("initContainers", "containers", "ephemeralContainers")
+        for container in spec.get(group) or ()
+        for field in ("volumeMounts", "volumeDevices")
+        for use in container.get(field) or ()
+    }
+    return [volume for volume in spec.get("volumes") or () if volume["name"] in used]
