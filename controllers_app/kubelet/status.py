@@ -217,7 +217,7 @@ def conditions(
     foreign = [condition for kind, condition in old.items() if kind not in OWNED]
     containers = _containers_ready(init, main, phase)
     out = [
-        *([_plain(RESIZING, True)] if facts.resizing else ()),
+        *([_resizing(old.get(RESIZING), facts.now)] if facts.resizing else ()),
         *([_plain(NETWORK, facts.has_network)] if facts.tells_network else ()),
         _initialized(init, main, phase),
         _ready(pod, old, containers),
@@ -227,6 +227,11 @@ def conditions(
     for condition in out:
         _stamp(condition, old.get(condition["type"]), facts.now)
     return foreign + out
+
+
+def _resizing(old: Object | None, now: int) -> Object:
+    probed = old["lastProbeTime"] if old is not None else meta.rfc3339(now)
+    return {**_plain(RESIZING, True), "lastProbeTime": probed}
 
 
 def _initialized(

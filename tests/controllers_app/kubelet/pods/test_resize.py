@@ -40,6 +40,8 @@ def test_a_resize_is_in_progress_until_the_container_has_what_was_allocated() ->
     session = cluster(nodes=1)
     first, last = resized(session)
     assert (amounts(first), is_resizing(first)) == (("200m", "100m"), True)
+    resizing = next(one for one in first["conditions"] if one["type"] == "PodResizeInProgress")
+    assert resizing["lastProbeTime"] == resizing["lastTransitionTime"]  # only here it is said
     assert (amounts(last), is_resizing(last)) == (("200m", "200m"), False)
     assert get(session)["status"]["containerStatuses"][0]["restartCount"] == 0
 
