@@ -140,6 +140,7 @@ class Demo:
             if found.get("pid") == self._process.pid:
                 return found
             time.sleep(0.002)
+        self._process.kill()
         raise RuntimeError("the demo did not start")
 
     def _connect(self) -> http.client.HTTPSConnection:

@@ -114,6 +114,8 @@ def test_a_selector_of_too_many_requirements_is_refused() -> None:
     terms = ",".join(f"k{n}!=v" for n in range(labels.REQUIREMENTS_MAX + 1))
     answer = session.request("GET", f"{CONFIGMAPS}?labelSelector={terms}")
     assert answer.status == 400 and "at most 200 are allowed" in answer.json()["message"]
+    answer = session.request("GET", f"{CONFIGMAPS}?labelSelector={terms * 30}")
+    assert answer.status == 400 and "may have 30000 characters" in answer.json()["message"]
     terms = terms.rpartition(",")[0]
     assert session.request("GET", f"{CONFIGMAPS}?labelSelector={terms}").status == 200
     many = [{"key": f"k{n}", "operator": "DoesNotExist"} for n in range(201)]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.syntax import names
 
-REQUIREMENTS_MAX = 200  # of a selector; upstream has no limit
+REQUIREMENTS_MAX, CHARACTERS_MAX = 200, 30_000  # of a selector; upstream has no limits
 SELECTORS_CACHED_MAX = 2048
 
 EQUALS, DOUBLE_EQUALS, NOT_EQUALS = "=", "==", "!="
@@ -131,6 +131,10 @@ NOTHING: Selector = _Nothing()
 @functools.lru_cache(maxsize=SELECTORS_CACHED_MAX)
 def parse(text: str) -> Selector:
     """Parses a selector; "" selects everything. Raises a 400."""
+    if len(text) > CHARACTERS_MAX:
+        raise errors.bad_request(
+            f"unable to parse requirement: a selector may have {CHARACTERS_MAX} characters"
+        )
     requirements = _Parser(text).parse()
     if len(requirements) > REQUIREMENTS_MAX:
         raise errors.bad_request(
