@@ -27,7 +27,8 @@ def told(demo: Demo) -> Iterator[None]:
     stop = {"id": "token", "kind": "plugin", "plugin": "ServiceAccount", "phase": "mutating"}
     asking.control(demo, action="breakpoint", set=[stop])
     waiting = demo.connect()
-    waiting.request("POST", f"{asking.CLUSTER}/apply", asking.pod("held").encode())
+    body = asking.pod("held").encode()
+    waiting.request("POST", f"{asking.CLUSTER}/apply", body, demo.credential)
     asking.until(lambda: asking.state(demo)["held"])
     yield
     waiting.close()
