@@ -1,7 +1,8 @@
 """Creates what an API server ensures at start-up: namespaces, roles, flow schemas, its Service.
 
 Every object is created by a request through the gates, as the server's own user. Existing objects
-are left alone. A refusal does not stop the start: the other objects are still created.
+are left alone. A refusal does not stop the start, nor does an object that cannot be read: the other
+objects are still created.
 
 Models kubernetes pkg/controlplane/controller/systemnamespaces and the post-start hooks of
 pkg/registry/{rbac,flowcontrol,scheduling}/rest.
@@ -37,13 +38,18 @@ async def ensure(
         if not serves(resource):
             continue
         if resource not in existing:
-            listed = await client.list(resource)
-            existing[resource] = {meta.key_of(item) for item in listed["items"]}
+            existing[resource] = set()
+            try:
+                listed = await client.list(resource)
+                existing[resource] = {meta.key_of(item) for item in listed["items"]}
+            except errors.ApiError as error:  # an object of it cannot be read
+                refusals.append(error.message)
         name = meta.name_of(obj)
         key = f"{namespace}/{name}" if namespace else name
         if key not in existing[resource]:
             try:
                 await client.create(resource, namespace, obj)
             except errors.ApiError as error:
-                refusals.append(error.message)
+                if error.reason != "AlreadyExists":
+                    refusals.append(error.message)
     return refusals

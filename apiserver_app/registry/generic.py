@@ -28,7 +28,7 @@ from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.serializer import gojson
 from apiserver_app.machinery.syntax import fields, labels
-from apiserver_app.registry import storagecalls
+from apiserver_app.registry import storagecalls, watchcache
 from apiserver_app.registry.conversion import convert, protobuflists
 from apiserver_app.registry.limits import Limits
 from apiserver_app.registry.strategy import Strategy
@@ -319,7 +319,8 @@ class Storage:
     ) -> errors.ApiError:
         """The 409 for an existing name; the message says if that object is being deleted."""
         error = errors.already_exists(info.group, info.plural, name)
-        if meta.is_deleting(self.cache.decoded(existing)):
+        obj = watchcache.decode(existing)
+        if obj is not None and meta.is_deleting(obj):
             error.message = f"object is being deleted: {error.message}"
         error.about = {"end": "exists", "expected": 0, "found": existing.mod_revision}
         return error

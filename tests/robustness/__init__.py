@@ -1,1 +1,2 @@
-"""What must not stop the cluster: attacks, each with the bound that holds it."""
+"""What must not stop the cluster, and what must not be lost: attacks, deaths, disks, each with the
+bound or the promise that holds."""

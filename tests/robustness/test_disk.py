@@ -4,9 +4,6 @@ everything once the cause is gone. Nothing acknowledged is lost."""
 from __future__ import annotations
 
 import http.client
-import json
-import resource
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,46 +13,9 @@ import pytest
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 from tests.conformance.api import Answer, Api
 from tests.lifecycle.hosting.running import REAL, Demo
+from tests.robustness.trouble import Failing, Locked
 
 WAIT_SECONDS = 60
-UNLIMITED, INDEX_BYTES = resource.RLIM_INFINITY, 64 << 10
-
-
-class Failing:
-    """A disk that refuses to let any file grow beyond its index of the log, for a demo."""
-
-    def __init__(self, demo: Demo) -> None:
-        self._demo = demo
-        self._limit(INDEX_BYTES)
-
-    def heal(self) -> None:
-        self._limit(UNLIMITED)
-
-    def _limit(self, size: int) -> None:
-        # the edge first: it makes the next workers
-        known = json.loads((self._demo.data_dir / "endpoints.json").read_text())
-        for pid in (self._demo.endpoints["pid"], known["worker_pid"], *_workers(self._demo)):
-            try:
-                resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, UNLIMITED))
-            except ProcessLookupError:
-                continue
-
-
-class Locked:
-    """A database that somebody else has begun to write to."""
-
-    def __init__(self, demo: Demo) -> None:
-        file = demo.data_dir / "store.sqlite3"
-        self._connection = sqlite3.connect(file, isolation_level=None)
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def heal(self) -> None:
-        self._connection.close()
-
-
-def _workers(demo: Demo) -> list[int]:
-    pid = demo.endpoints["pid"]
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _until_refused(api: Api, name: str) -> Answer:

@@ -1,1 +1,0 @@
-"""Processes that die: nothing acknowledged is lost, and the cluster goes on."""
