@@ -45,7 +45,7 @@ check: programs $(DEV) $(TSC)  ## lint, types of Python and JavaScript, import c
 	$(VENV_DEV)/bin/lint-imports
 	tests/js/node_modules/.bin/tsc --project tests/js
 
-bench: $(RUNTIME)  ## measure; which one: make bench BENCH=demo
+bench: $(RUNTIME)  ## measure; which one: make bench BENCH=startup
 	@$(VENV)/bin/python manage.py bench $(BENCH) --json $(ARGS)
 
 lock: | python  ## renew both requirements files from pyproject.toml, with all hashes

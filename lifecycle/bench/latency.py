@@ -8,40 +8,29 @@ the same size in this process, where a clock can be held against each.
 from __future__ import annotations
 
 import asyncio
-import statistics
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from lifecycle.bench import lifecycle_pods, machine
+from lifecycle.bench import harness, lifecycle_pods
 from lifecycle.bench.api_load import Client, percentile
 from lifecycle.bench.demo_start import Demo
 
-RUNS = 3
 GAP_SECONDS = 0.005  # between the answer to a GET and the next
 TIMEOUT_SECONDS = 300
 _PATH = "/apis/apps/v1/namespaces/default/deployments/{}"
 
 
-def run(pods: int, runs: int = RUNS) -> dict[str, Any]:
-    """Medians of several runs, each with its least and its most."""
-    measured = []
-    for _ in range(runs):
-        with tempfile.TemporaryDirectory() as name:
-            outside = _outside(Path(name), pods)
-        inside = lifecycle_pods.run(pods)
-        steps = {key: inside[key] for key in lifecycle_pods.LONGEST}
-        measured.append({**outside, **steps})
-    figures: dict[str, Any] = {"bench": "latency", "pods": pods, "runs": runs}
-    for key in measured[0]:
-        values = [one[key] for one in measured]
-        if isinstance(values[0], str):
-            figures[key] = values
-            continue
-        figures[key] = round(statistics.median(values), 1)
-        figures[f"{key}_min"], figures[f"{key}_max"] = min(values), max(values)
-    return {**figures, "machine": machine.describe()}
+def run(pods: int, runs: int = harness.RUNS) -> dict[str, Any]:
+    return harness.repeated("latency", lambda: _measure(pods), runs, pods=pods)
+
+
+def _measure(pods: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        outside = _outside(Path(name), pods)
+    inside = lifecycle_pods.run(pods)
+    return {**outside, **{key: inside[key] for key in lifecycle_pods.LONGEST}}
 
 
 def _outside(folder: Path, pods: int) -> dict[str, float]:

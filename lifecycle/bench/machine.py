@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ def describe() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_gib": _memory_gib(),
         "load_1m": round(os.getloadavg()[0], 2),
-        "python": platform.python_version(),
+        "python": f"{platform.python_version()}, {_build()}",
         "system": f"{platform.system()} {platform.machine()}",
     }
 
@@ -29,6 +30,13 @@ def rss_mib(pid: int | None = None) -> float:
         return round(peak / 1024, 1)
     pages = int(text.split()[1])
     return round(pages * resource.getpagesize() / 2**20, 1)
+
+
+def _build() -> str:
+    """What a build of Python has to do with how fast it is."""
+    flags = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    known = {"--enable-optimizations": "PGO", "--with-lto": "LTO"}
+    return " and ".join(name for flag, name in known.items() if flag in flags) or "plain"
 
 
 def _cpu() -> str:

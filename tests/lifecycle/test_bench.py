@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import io
 import json
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+
+from lifecycle.bench import harness
+from lifecycle.management.commands import bench
 
 
 def test_the_last_line_is_one_json_object_with_figures_and_the_machine() -> None:
@@ -17,6 +22,25 @@ def test_the_last_line_is_one_json_object_with_figures_and_the_machine() -> None
     assert (figures["bench"], figures["pods"], figures["store"]) == ("lifecycle", 3, "memory")
     assert figures["pods_per_second"] > 0 and figures["revisions_per_pod"] > 5
     assert {"cpu", "cores", "memory_gib", "python", "system"} <= set(figures["machine"])
+
+
+@pytest.mark.parametrize("name", bench.BENCHES)
+def test_every_bench_can_be_called_with_its_options(name: str) -> None:
+    module, function, taken = bench.BENCHES[name]
+    measure = getattr(importlib.import_module(f"lifecycle.bench.{module}"), function)
+    inspect.signature(measure).bind(*taken)
+
+
+def test_all_measures_only_what_there_is() -> None:
+    assert {name for name, _ in bench.ALL} <= set(bench.BENCHES)
+
+
+def test_a_figure_is_the_median_of_its_runs_with_the_least_and_the_most() -> None:
+    values = iter((3.0, 1.0, 2.0))
+    figures = harness.repeated("it", lambda: {"seconds": next(values), "task": "a"}, 3, pods=5)
+    assert (figures["seconds"], figures["seconds_min"], figures["seconds_max"]) == (2.0, 1.0, 3.0)
+    assert (figures["bench"], figures["pods"], figures["runs"]) == ("it", 5, 3)
+    assert figures["task"] == ["a", "a", "a"]
 
 
 def test_no_pods_cannot_be_measured() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 from typing import Any
 
@@ -12,8 +13,10 @@ EXAMPLE = """\
 examples:
   python manage.py bench lifecycle --pods 1000 --json
   python manage.py bench latency --pods 300 --runs 5 --json
-  python manage.py bench demo --json
+  python manage.py bench startup --json
+  python manage.py bench joining --pods 1000 --json
   python manage.py bench api --json
+  python manage.py bench all --json
   python manage.py bench churn --hours 10 --json
   python manage.py bench attack --only "a fork bomb" --json
 """
@@ -25,15 +28,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: Any) -> None:
         parser.epilog = EXAMPLE
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.add_argument(
-            "name",
-            choices=("lifecycle", "latency", "demo", "api", "attack", "churn"),
-            help="what to measure",
-        )
-        parser.add_argument(
-            "--pods", type=int, default=1000, help="pods to start (lifecycle, latency)"
-        )
-        parser.add_argument("--runs", type=int, default=3, help="how often to measure (latency)")
+        parser.add_argument("name", choices=(*BENCHES, "all"), help="what to measure")
+        parser.add_argument("--pods", type=int, default=1000, help="pods to start")
+        parser.add_argument("--runs", type=int, default=3, help="how often to measure")
         parser.add_argument(
             "--only", action="append", default=[], help="one attack of all (attack)"
         )
@@ -45,32 +42,38 @@ class Command(BaseCommand):
         for name in ("pods", "runs"):
             if options[name] < 1:
                 raise CommandError(f"--{name} must be at least 1")
-        if options["name"] == "lifecycle":
-            from lifecycle.bench import lifecycle_pods
-
-            figures = lifecycle_pods.run(options["pods"], options["memory"])
-        elif options["name"] == "latency":
-            from lifecycle.bench import latency
-
-            figures = latency.run(options["pods"], options["runs"])
-        elif options["name"] == "attack":
-            from lifecycle.bench import attack
-
-            figures = attack.run(options["only"])
-        elif options["name"] == "churn":
-            from lifecycle.bench import churn
-
-            figures = churn.run(options["hours"])
-        elif options["name"] == "api":
-            from lifecycle.bench import api_load
-
-            figures = api_load.run()
+        if options["name"] == "all":
+            figures = {" ".join(map(str, one)): _measured(*one, options) for one in ALL}
         else:
-            from lifecycle.bench import demo_start
-
-            figures = demo_start.run()
+            figures = _measured(options["name"], options["pods"], options)
         if options["json"]:
             self.stdout.write(json.dumps(figures))
             return
         for name, value in figures.items():
             self.stdout.write(f"{name:24} {value}")
+
+
+# name -> module of lifecycle.bench, its function, and the options that it takes
+BENCHES = {
+    "lifecycle": ("lifecycle_pods", "run", ("pods", "memory")),
+    "latency": ("latency", "run", ("pods", "runs")),
+    "joining": ("viewers", "joining", ("pods", "runs")),
+    "viewers": ("viewers", "run", ("runs",)),
+    "startup": ("demo_start", "run", ("runs",)),
+    "memory": ("memory", "run", ("pods", "runs")),
+    "api": ("api_load", "run", ()),
+    "attack": ("attack", "run", ("only",)),
+    "churn": ("churn", "run", ("hours",)),
+}
+# what `all` measures: the name, and how many pods
+ALL = (
+    ("latency", 100), ("latency", 300), ("latency", 1000), ("api", 0), ("viewers", 0),
+    ("joining", 1000), ("memory", 100), ("memory", 10_000), ("startup", 0),
+)  # fmt: skip
+
+
+def _measured(name: str, pods: int, options: dict[str, Any]) -> dict[str, Any]:
+    module, function, taken = BENCHES[name]
+    measure = getattr(importlib.import_module(f"lifecycle.bench.{module}"), function)
+    figures: dict[str, Any] = measure(*({**options, "pods": pods}[one] for one in taken))
+    return figures
