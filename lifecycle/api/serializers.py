@@ -92,6 +92,7 @@ class StateSerializer(serializers.Serializer[Any]):
     epoch = serializers.CharField()
     frozen = serializers.BooleanField()
     held = serializers.JSONField(allow_null=True)
+    waiting = serializers.IntegerField(help_text="requests that wait while it is frozen")
     apiserver = serializers.ChoiceField(choices=("serving", "stopping", "stopped"))
     breakpoints = BreakpointSerializer(many=True)
     seq = serializers.IntegerField()

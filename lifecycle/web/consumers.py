@@ -79,6 +79,8 @@ class TraceConsumer(AsyncWebsocketConsumer):
     async def _run(self, wanted: dict[str, int]) -> None:
         edge: app.Services = self.scope["state"]["edge"]
         cluster: str = self.scope["url_route"]["kwargs"]["cluster"]
+        topic = edge.fanout.topic(cluster)
+        clock = topic.clock_version  # what changes from here on is sent after the hello
         try:
             if not await edge.port.ready(WORKER_WAIT_SECONDS):
                 raise edgeport.Lost
@@ -89,7 +91,6 @@ class TraceConsumer(AsyncWebsocketConsumer):
         except (edgeport.Lost, edgeport.Full):
             await self._refuse(TRY_LATER, "the cluster cannot be reached just now")
             return
-        topic = edge.fanout.topic(cluster)
         topic.listeners += 1
         try:
             topic.reach(state.get("seq", 0))
@@ -99,7 +100,7 @@ class TraceConsumer(AsyncWebsocketConsumer):
             start = wanted["from"]
             if wanted["keyframe"]:
                 start = await self._begin(reader, wanted["keyframe"], topic.last)
-            await self._follow(reader, topic, start, wanted["to"])
+            await self._follow(reader, topic, start, wanted["to"], clock)
         finally:
             topic.listeners -= 1
         await self.close(GOING_AWAY)
@@ -111,10 +112,11 @@ class TraceConsumer(AsyncWebsocketConsumer):
             await self._send(begin)
         return begin.seq + 1
 
-    async def _follow(self, reader: past.Past, topic: fanout.Topic, seq: int, last: int) -> None:
-        """Send from seq to last, or until the feed is closed. Who wanted no more ends it: a feed
+    async def _follow(
+        self, reader: past.Past, topic: fanout.Topic, seq: int, last: int, clock_version: int
+    ) -> None:
+        """Send from seq to last, and the clock since a version, or until the feed is closed. Who wanted no more ends it: a feed
         that we close may lose what is still on its way to a slow client."""
-        clock_version = topic.clock_version
         while True:
             if topic.clock_version != clock_version:
                 clock_version = topic.clock_version

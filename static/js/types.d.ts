@@ -191,6 +191,8 @@ export interface Clock {
   now?: number;
   frozen?: boolean;
   held?: { at: number; breakpoint: string } | null;
+  /** requests from outside that wait while it is frozen */
+  waiting?: number;
   breakpoints?: Breakpoint[];
 }
 

@@ -38,6 +38,7 @@ def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
     sight.send(asking.pod("stepped"))
     sight.says(sight.page.get_by_role("log"), "Waits with the cluster.")
     waiting = kubectl.open("get", "pods", "--output=name")
+    sight.says(sight.page.locator("#client"), "2 requests wait until the cluster goes on")
 
     # the request comes in, then hop by hop by button and by key
     gates: list[str] = []

@@ -6,6 +6,7 @@ import { currentAt } from '../../static/js/core/follow.js';
 import { gateRows, stillToAsk, ticketOf, ticketStop } from '../../static/js/core/corridor.js';
 import { explain } from '../../static/js/core/explain/index.js';
 import { History } from '../../static/js/core/history.js';
+import { knownAt } from '../../static/js/core/known.js';
 import { cycleAt, outcome } from '../../static/js/core/schedule.js';
 import { storyOf } from '../../static/js/core/story.js';
 import { rangeAt, ticksOf, timelineAt } from '../../static/js/core/timeline.js';
@@ -190,6 +191,104 @@ test('the story of a pod goes from the command to Ready and names the longest pa
   assert.ok(story.rows.every((row, i) => !i || row.t >= story.rows[i - 1].t));
   const path = must(story.path);
   assert.equal(path.image + path.node + path.control, path.total);
+});
+
+test('the story of a crash loop tells each exit, and each start after it as another one', () => {
+  const { index } = at('crash');
+  const { rows } = storyOf(index, 'pods/default/crash');
+  const keys = rows.map((row) => row.key).filter((key) => !key.startsWith('story.b'));
+  const of = (/** @type {string} */ key) => keys.filter((one) => one === key).length;
+  assert.equal(of('story.container'), 1);
+  assert.equal(of('story.again'), of('story.exited') - 1);
+  assert.equal(of('story.failed'), 0);
+  assert.equal(must(rows.findLast((row) => row.key === 'story.again')).params.n, of('story.exited'));
+});
+
+test('a refused read has not reached the gates behind the refusal', () => {
+  const model = at('hidden');
+  const request = must(model.current.request);
+  assert.equal(request.cls, 'read');
+  const rows = gateRows(model.index, request, model.state.seq, null);
+  assert.deepEqual(
+    rows.map((row) => row.verdict),
+    ['allow', 'allow', 'allow', 'deny', ...new Array(7).fill('wait')],
+  );
+});
+
+test('a conflict of a controller is everyday work and no refusal', () => {
+  const { index, history } = at('full');
+  const conflict = must(
+    index.requests.find((one) => one.close?.code === 409 && one.open.client === 'deployment'),
+  );
+  const etcd = must(conflict.records.find((one) => one.kind === 'gate' && one.gate === 'etcd'));
+  const { seq } = etcd;
+  const state = history.stateAt(seq);
+  assert.equal(must(gateRows(index, conflict, seq, null).at(-1)).verdict, 'again');
+  const model = { ...at('full', seq), state, current: currentAt(index, {}, seq) };
+  assert.equal(
+    said(model).title,
+    'Somebody wrote in between, so deployment will read again and try once more.',
+  );
+  assert.match(said(model, 'zh').title, /期间有别人写入/);
+  const { lanes } = timelineAt(index, {}, history.last, { from: 0, to: 1e12 });
+  const api = must(lanes.find((lane) => lane.id === 'apiserver'));
+  assert.deepEqual(api.marks, []);
+  assert.ok(api.bars.every((bar) => bar.tone !== 'deny'));
+});
+
+test('binding says what it does, a store names its call, a kubelet is no controller', () => {
+  const { index } = at('full');
+  const bind = must(index.requests.find((one) => one.open.subresource === 'binding'));
+  const title = (/** @type {number} */ seq) => {
+    const model = at('full', seq);
+    const known = knownAt(model.index, seq);
+    return said({ ...model, index: known, current: currentAt(known, {}, seq) }).title;
+  };
+  const etcd = must(bind.records.find((one) => one.kind === 'gate' && one.gate === 'etcd'));
+  assert.match(title(bind.seq), /^scheduler asks for nginx-\S+ to be bound to the node it chose/);
+  assert.match(
+    title(etcd.seq),
+    /^Stored by GuaranteedUpdate: the pod’s nodeName is node-\d now\. This is revision \d+\.$/,
+  );
+  const made = must(index.requests.find((one) => one.open.resource === 'replicasets.apps'));
+  const stored = must(made.records.find((one) => one.kind === 'gate' && one.gate === 'etcd'));
+  assert.match(title(stored.seq), /^Stored by Create\. This is revision \d+\.$/);
+  const work = must(index.works.find((one) => one.open.component === 'kubelet/node-1'));
+  const model = /** @type {Model} */ ({
+    ...at('full'),
+    selected: { type: 'span', seq: work.seq },
+  });
+  const { crumb, title: headline } = said(model);
+  assert.equal(crumb, 'kubelet/node-1');
+  assert.match(headline, /^The kubelet on node-1 /);
+});
+
+test('how long it took does not grow by what comes later', () => {
+  const model = at('full');
+  const [root] = model.index.roots;
+  const took = /, (.+) after/.exec(said(model).title)?.[1];
+  assert.ok(took, said(model).title);
+  const { index, history } = at('full');
+  const key = [...index.steps.keys()][0];
+  const pod = must(index.objectAt(key, history.last));
+  // a kubelet that was started anew reports again
+  history.append([
+    {
+      .../** @type {any} */ (pod),
+      seq: history.last + 1,
+      t: pod.t + 600e6,
+      rev: history.head.rev + 1,
+      object: pod.object,
+    },
+  ]);
+  const later = /** @type {Model} */ ({
+    ...model,
+    index: history.index,
+    state: history.head,
+    current: currentAt(history.index, {}, history.last),
+  });
+  assert.equal(later.current.root, root);
+  assert.equal(/, (.+) after/.exec(said(later).title)?.[1], took);
 });
 
 test('lanes hold the followed way only, and what comes after the cursor is a ghost', () => {

@@ -102,6 +102,11 @@ def refused(session: Session) -> None:
     assert _create(session, "student").status == 403
 
 
+def hidden(session: Session) -> None:
+    """A student may not look at nodes."""
+    assert session.request("GET", "/api/v1/nodes", user="student").status == 403
+
+
 def preemption(session: Session) -> None:
     """Two nodes are full; an important pod makes the less important of two others leave."""
     classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -172,7 +177,7 @@ def rollout(session: Session) -> None:
 
 STORIES = {
     "full": full, "breakpoint": breakpoint_, "scheduling": scheduling, "refused": refused,
-    "preemption": preemption,
+    "hidden": hidden, "preemption": preemption,
     "crash": crash, "image": image, "pending": pending, "jobs": jobs, "autoscaler": autoscaler,
     "namespace": namespace, "rollout": rollout,
 }  # fmt: skip

@@ -282,10 +282,10 @@ export function lanesOf(index, state, busy, most) {
   return { lanes, others };
 }
 
-const NO_CONTROLLER = new Set(['scheduler', 'apiserver']);
+const NO_CONTROLLER = new Set(['scheduler', 'apiserver', 'etcdctl']);
 
 /** @param {string} component */
-const isController = (component) => !component.includes('/') && !NO_CONTROLLER.has(component);
+export const isController = (component) => !component.includes('/') && !NO_CONTROLLER.has(component);
 
 /** @param {State} state @param {string} component */
 export function queueOf(state, component) {

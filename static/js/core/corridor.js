@@ -13,7 +13,8 @@ import { shortPath } from './yaml.js';
 /**
  * @typedef {Object} GateRow
  * @property {string} gate
- * @property {string} verdict   allow, change, skip, noop, deny, hold, work (being passed), wait
+ * @property {string} verdict   allow, change, skip, noop, deny, again (an ordinary conflict), hold,
+ *   work (being passed), wait
  * @property {string} said      the gate's own verdict once it has one
  * @property {any} detail
  * @property {any} record       the gate's record, or the plugin's while plugins are asked
@@ -41,6 +42,7 @@ export function gateRows(index, span, seq, held) {
     } else if (record.kind === 'response') answered = true;
   }
   const isRead = span ? span.cls === 'read' : false;
+  const isRefused = [...gates.values()].some((one) => one.verdict === 'deny');
   const furthest = all.findLastIndex(({ name }) => gates.has(name));
   return all.map(({ name: gate, reads }, at) => {
     const record = gates.get(gate) || null;
@@ -48,22 +50,38 @@ export function gateRows(index, span, seq, held) {
     const last = asked[asked.length - 1];
     const inside = !record && asked.length > 0;
     const heldHere = !!held && (held.at === record?.seq || asked.some((p) => p.seq === held.at));
-    let verdict = record ? record.verdict : inside ? 'work' : 'wait';
+    const ended = record && isOrdinary(span, record) ? 'again' : record?.verdict;
+    let verdict = ended || (inside ? 'work' : 'wait');
     if (inside && last.verdict === 'deny') verdict = 'deny';
     if (heldHere) verdict = 'hold';
-    const isLeftOut = at < furthest || (answered && isRead && !reads);
+    const isLeftOut = at < furthest || (answered && isRead && !reads && !isRefused);
     if (!record && !inside && isLeftOut) verdict = 'skip';
     return {
       gate,
       verdict,
-      said: record ? record.verdict : '',
+      said: ended || '',
       detail: (record && record.detail) || {},
       record: record || last || null,
       plugins: asked,
       passed:
-        (!!record && !heldHere && verdict !== 'deny') || (verdict === 'skip' && at < furthest),
+        (!!record && !heldHere && !STOPPED.includes(verdict)) ||
+        (verdict === 'skip' && at < furthest),
     };
   });
+}
+
+// at these gates a request ends
+export const STOPPED = ['deny', 'again'];
+
+/**
+ * Whether a refusal is everyday work: a component wrote over what somebody else had changed in
+ * between. It reads again and tries once more.
+ * @param {Span|null} span @param {any} record  of the etcd gate, or the answer
+ */
+export function isOrdinary(span, record) {
+  const code = record?.kind === 'response' ? String(record.code) : record?.detail?.word;
+  return !!span && span.type === 'request' && !span.open.outside && code === '409' &&
+    span.open.verb !== 'create';
 }
 
 /**
@@ -94,7 +112,7 @@ export function ticketStop(
   if (!span || span.seq > seq || (span.close && span.close.seq <= seq)) return -1;
   const here = rows.findIndex((row) => row.verdict === 'hold' || row.verdict === 'work');
   if (here >= 0) return here;
-  if (rows.some((row) => row.verdict === 'deny')) return -1;
+  if (rows.some((row) => STOPPED.includes(row.verdict))) return -1;
   const next = rows.findIndex((row) => row.verdict === 'wait');
   return next < 0 ? rows.length - 1 : next;
 }

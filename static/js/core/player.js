@@ -18,6 +18,7 @@ import { BACKLOG_MAX, Pace, SPEED_TOLD_MAX } from './pace.js';
  * @property {number} now    virtual µs since the epoch
  * @property {boolean} frozen
  * @property {import('../types.js').Clock['held']} held
+ * @property {number} waiting   requests from outside that wait while it is frozen
  * @property {import('../types.js').Breakpoint[]} breakpoints
  */
 
@@ -51,6 +52,7 @@ export class Player {
       now: 0,
       frozen: false,
       held: null,
+      waiting: 0,
       breakpoints: [],
     };
     this.pace = new Pace();

@@ -125,6 +125,8 @@ function scheduling(index, key, made, add) {
 /** @param {Index} index @param {string} key @param {Add} add */
 function kubeletRows(index, key, add) {
   /** @type {Map<string, any>} */ const began = new Map();
+  /** @type {Map<string, number>} container -> how often it was started */
+  const starts = new Map();
   /** @type {{image: number, first: number}} */ const marks = { image: 0, first: 0 };
   for (const record of index.steps.get(key) || []) {
     const step = /** @type {any} */ (record);
@@ -136,18 +138,24 @@ function kubeletRows(index, key, add) {
     const from = began.get(step.step);
     const took = from ? step.t - from.t : 0;
     const detail = step.detail || {};
-    if (step.state === 'fail') {
+    if (step.step === 'container' && detail.exitCode !== undefined) {
+      add(step.t, step.seq, 0, 'story.exited', { code: String(detail.exitCode) });
+    } else if (step.state === 'fail') {
       add(step.t, step.seq, 0, 'story.failed', { step: step.step, why: detail.message || '' });
     } else if (step.step === 'network') {
       add(step.t, step.seq, 0, 'story.network', { ip: detail.ip || detail.address || '' });
     } else if (step.step === 'image') {
+      if (starts.size) continue; // of a restart: it was there at the first start
       marks.image = took;
       add(step.t, step.seq, 0, detail.cached ? 'story.imageThere' : 'story.image', {
         image: detail.image || '',
         time: duration(took),
       });
     } else if (step.step === 'container') {
-      add(step.t, step.seq, 0, 'story.container', { time: duration(took) });
+      const n = (starts.get(detail.container) || 0) + 1;
+      starts.set(detail.container, n);
+      if (n > 1) add(step.t, step.seq, 0, 'story.again', { n });
+      else add(step.t, step.seq, 0, 'story.container', { time: duration(took) });
     } else if (step.step === 'terminate') add(step.t, step.seq, 0, 'story.terminated', {});
   }
   return marks;

@@ -8,7 +8,7 @@ import { compareNames } from './cluster.js';
 import { lanesAtRest } from './facts.js';
 import { lastAtMost } from './index.js';
 import { httpMethod, laneOf, pluralOf } from './records.js';
-import { writeOf } from './corridor.js';
+import { isOrdinary, writeOf } from './corridor.js';
 
 /** @typedef {import('./index.js').Index} Index */
 /** @typedef {import('./index.js').Span} Span */
@@ -125,7 +125,7 @@ class Draft {
     const close = /** @type {any} */ (span.close);
     const isRoot = span.roots.includes(span.seq);
     const ghost = span.seq > this.seq;
-    const refused = close && close.code >= 400;
+    const refused = close && close.code >= 400 && !isOrdinary(span, close);
     const end = this.end(span);
     const what = open.subresource || pluralOf(open.resource);
     const label = isRoot

@@ -36,7 +36,7 @@ const COMMAND_MAX = 30_000;
 /** @typedef {{cluster: string, version: string, watches: boolean}} Home  watches: and no more */
 
 /** @type {(keyof import('../types.js').Clock)[]} */
-const CLOCK = ['mode', 'speed', 'now', 'frozen', 'held', 'breakpoints'];
+const CLOCK = ['mode', 'speed', 'now', 'frozen', 'held', 'waiting', 'breakpoints'];
 
 export class App {
   /**
@@ -120,7 +120,8 @@ export class App {
     if (!this.player.drives) return;
     try {
       const said = await this.api.control(body);
-      if (said) this._clock(said);
+      // the feed tells every change in its order; an answer may be older than what it told
+      if (said && !this.meta.connected) this._clock(said);
     } catch (error) {
       this.ui.traceError = /** @type {Error} */ (error).message;
     }
@@ -195,7 +196,7 @@ export class App {
       (state) => {
         this.meta.server = true;
         this._users(state.users);
-        this._clock(state.clock || state);
+        if (!this.meta.connected) this._clock(state.clock || state);
         this.draw();
       },
       () => this.draw(),

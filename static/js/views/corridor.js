@@ -116,7 +116,7 @@ function gate(ctx, model, row, name) {
       : row.verdict;
   const shown = inside ? 'hold' : sign;
   const line = model.denied ? 'pathdead' : 'path';
-  const tall = inside || row.verdict === 'deny' || showsTries(row);
+  const tall = inside || row.verdict === 'deny' || row.verdict === 'again' || showsTries(row);
   const verdict = words.t(`verdict.${row.verdict}`);
   return h(
     'li.gate',
@@ -186,6 +186,7 @@ function verdictWord(ctx, model, row) {
   if (row.verdict === 'work') return model.quick ? '' : words.t('verdict.work');
   if (row.verdict === 'deny')
     return String(model.span.close?.code || words.t('verdict.deny'));
+  if (row.verdict === 'again') return words.t('verdict.again');
   if (row.verdict === 'skip' && !row.record) return words.t('verdict.skip');
   if (row.gate === 'routing' && detail.chain && !compact)
     return junction(detail.chain, detail.word);
@@ -218,6 +219,7 @@ function details(ctx, model, row, inside) {
   const { compact } = ctx;
   const { detail } = row;
   if (row.verdict === 'deny') return refusal(ctx, model, row);
+  if (row.verdict === 'again') return h('div.why', null, ctx.words.t('again.short'));
   if (inside && row.plugins.length) return pluginBox(ctx, model, row);
   if (inside) return heldBox(ctx, model, row);
   if (row.verdict === 'wait' || row.verdict === 'work') return null;

@@ -53,6 +53,7 @@ const SHAPES = {
     path('M12 1.6L23 21.4H1z', { ...INK, stroke: 'currentColor', 'stroke-linejoin': 'round' }),
     line('M12 10v8M8 14h8', 2.5, CUT),
   ],
+  again: [line('M20 12a8 8 0 11-2.6-5.9', 2.4), line('M20.6 2.2v5h-5', 2.4)],
   noop: [ring({}), line('M7.5 12h9', 2.4)],
   skip: [
     path('M12 2.5l9.5 9.5-9.5 9.5L2.5 12z', {

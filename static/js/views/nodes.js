@@ -46,10 +46,19 @@ function pickNodes(
 export function followedPod(ctx) {
   const { ui, player, state, current } = ctx;
   const chosen = ui.selected?.type === 'pod' ? ui.selected.key : player.follow.pod;
-  // in a crowd hops come too fast to look at, so the first pod is followed until one is chosen
-  if (!chosen && ctx.focus === 'crowd') return podsOf(state).find((pod) => !pod.system) || null;
+  // in a crowd hops come too fast to look at, so the command's first pod is followed
+  if (!chosen && ctx.focus === 'crowd') {
+    const own = podsOf(state).filter((pod) => !pod.system);
+    return own.find((pod) => isOfCommand(ctx, pod.key)) || own[0] || null;
+  }
   const key = chosen || podOfHop(current);
   return key ? podsOf(state).find((pod) => pod.key === key) || null : null;
+}
+
+/** Whether a pod was made by what the current command caused. @param {Context} ctx */
+function isOfCommand({ index, current }, /** @type {string} */ key) {
+  const made = index.histories.get(key)?.[0];
+  return !!made && !!index.spans.get(made.span)?.roots.includes(current.root);
 }
 
 /** @param {import('../core/follow.js').Current} current */
@@ -295,7 +304,7 @@ export function funnel(ctx) {
       h(
         'div.m',
         null,
-        h('i', { style: { width: `${counts.wanted ? (100 * n) / counts.wanted : 0}%` } }),
+        h('i', { style: { width: `${counts.wanted ? Math.min(100, (100 * n) / counts.wanted) : 0}%` } }),
       ),
     );
   return h(

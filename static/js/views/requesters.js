@@ -25,6 +25,7 @@ export function invitation(ctx) {
       words.t('map.run'),
     ),
     h('code.second', null, 'kubectl create deployment nginx --image=nginx --replicas=3'),
+    waiting(ctx),
   );
 }
 
@@ -42,6 +43,7 @@ export function client(ctx) {
         h('h2', null, words.t('map.client')),
         h('span.second', null, words.t('map.client.idle')),
       ),
+      waiting(ctx),
     );
   const { open, close } = root;
   const isHere =
@@ -79,7 +81,15 @@ export function client(ctx) {
           String(close.code),
         )
       : null,
+    waiting(ctx),
   );
+}
+
+/** Requests that wait while the cluster stands still. @param {Context} ctx */
+function waiting({ words, player }) {
+  const n = player.live ? player.server.waiting : 0;
+  if (!n) return null;
+  return h('div.answer.is-hold', { role: 'status' }, glyph('wait'), words.t('map.waits', { n }));
 }
 
 /** "kubectl/v1.33.2 (linux/amd64)" -> "kubectl" @param {string} name */

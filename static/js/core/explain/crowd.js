@@ -7,24 +7,39 @@ import { code, explanation, h, json, p, said, sourceText, tab } from './blocks.j
 /** @typedef {import('../reducer.js').State} State */
 /** @typedef {import('../words.js').Words} Words */
 
-/** How many pods all Deployments and bare ReplicaSets want. @param {Model['state']} state */
+const OWNERS = [
+  'deployments.apps',
+  'replicasets.apps',
+  'statefulsets.apps',
+  'replicationcontrollers',
+  'daemonsets.apps',
+  'jobs.batch',
+];
+
+/** @param {import('../../types.js').KubernetesObject} object */
+const wantedOf = ({ spec = {}, status = {} }) =>
+  spec.replicas ?? spec.completions ?? status.desiredNumberScheduled ?? 1;
+
+/** How many pods are wanted: what specs say, and the pods nobody owns. @param {State} state */
 export function wantedPods(state) {
   let wanted = 0;
-  for (const write of objectsOf(state, 'deployments.apps').values()) {
-    if (write.namespace !== 'kube-system') wanted += write.object?.spec?.replicas ?? 1;
-  }
-  return wanted;
+  for (const resource of OWNERS)
+    for (const { namespace, object } of objectsOf(state, resource).values()) {
+      const isOwned = (object.metadata.ownerReferences || []).some((one) => one.controller);
+      if (namespace !== 'kube-system' && !isOwned) wanted += wantedOf(object);
+    }
+  return wanted + podsOf(state).filter((pod) => !pod.system && !pod.owner).length;
 }
 
 /** @param {State} state */
 export function crowdCounts(state) {
   const pods = podsOf(state).filter((pod) => !pod.system);
   const stages = countStages(pods);
-  const wanted = Math.max(wantedPods(state), pods.length);
+  const wanted = wantedPods(state);
   return {
     wanted,
     made: pods.length,
-    missing: wanted - pods.length,
+    missing: Math.max(0, wanted - pods.length),
     queued: stages.stored,
     starting: stages.bound,
     running: stages.running + stages.ready,

@@ -5,6 +5,7 @@ import { yaml } from '../yaml.js';
 import { askedBlocks } from './asked.js';
 import { code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 import { gateOf, pluginSource } from '../facts.js';
+import { isOrdinary } from '../corridor.js';
 import { classText, whatBlocks } from './gates.js';
 import { authorizerBlocks, readFrom, reasons } from './reasons.js';
 import { stepBlocks } from './steps.js';
@@ -36,11 +37,15 @@ export function explainDenied(model, span, row, record, crumb, words) {
     namespace: open.namespace || '',
   };
   const isAuthorization = row.gate === 'authorization';
-  const title = titleOf(row, record, params, words);
+  const ordinary = isOrdinary(span, record);
+  const title = ordinary
+    ? words.t('again.title', { client: open.client })
+    : titleOf(row, record, params, words);
   const message = detail.message || close?.message || record.why || '';
   const why = isAuthorization
     ? authorizationWhy(detail, params, words)
     : otherWhy(model, row, record, message, words);
+  if (ordinary) why.unshift(p(words, 'again.why', { client: open.client }));
   const tabs = [tab(words, 'why', why)];
   if (isAuthorization) tabs.push(tab(words, 'rules', ruleBlocks(detail, words)));
   else {
@@ -52,7 +57,7 @@ export function explainDenied(model, span, row, record, crumb, words) {
   return explanation({
     crumb,
     title,
-    voice: `${params.code} ${title}`,
+    voice: ordinary ? title : `${params.code} ${title}`,
     tabs,
     badge: words.t('badge.modelled'),
     source: sourceText(

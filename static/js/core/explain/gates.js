@@ -4,7 +4,7 @@ import { gateOf, gatesOf, pluginSource } from '../facts.js';
 import { httpMethod, kindOf, pluralOf } from '../records.js';
 import { duration } from '../words.js';
 import { difference, patchLines } from '../yaml.js';
-import { gateRows, nameOf, writeOf } from '../corridor.js';
+import { gateRows, nameOf, STOPPED, writeOf } from '../corridor.js';
 import { admissionOrder, classOf } from '../startup.js';
 import { askedBlocks } from './asked.js';
 import { asYaml, code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
@@ -76,10 +76,11 @@ export function explainGate(model, span, gate, words, plugin = 0) {
   if (verdict === 'deny')
     return explainDenied(model, span, row, record, crumb(model, span, gate, words), words);
   const isPlugin = !!record && record.kind === 'plugin';
+  const open = /** @type {any} */ (span.open);
   const params = paramsOf(model, span, row, record);
   const title = isPlugin
     ? pluginTitle(record, params, words)
-    : gateTitle(gate, titleVerdict(span, row, verdict), params, words);
+    : gateTitle(gate, titleVerdict(span, row, verdict), params, words, open.subresource);
   const why = isPlugin
     ? pluginWhy(model.index, record, params, words)
     : gateWhy(model.index, row, params, words);
@@ -107,13 +108,14 @@ export function explainGate(model, span, gate, words, plugin = 0) {
 /** @param {Model} model @param {Span} span @param {any} row @param {any} record */
 function paramsOf(model, span, row, record) {
   const open = /** @type {any} */ (span.open);
+  const write = writeOf(span);
   const changed = row.plugins.filter((/** @type {any} */ r) => r.verdict === 'change');
   const ops = (record && (record.ops || record.detail?.ops)) || [];
   return {
     user: span.user?.name || open.client,
     verb: open.verb,
-    resource: open.resource,
-    kind: kindOf(open.resource),
+    resource: open.subresource ? `${open.resource}/${open.subresource}` : open.resource,
+    kind: open.subresource === 'binding' ? 'Binding' : kindOf(open.resource),
     what: open.subresource || pluralOf(open.resource),
     client: open.client,
     name: nameOf(model.index, span),
@@ -125,7 +127,9 @@ function paramsOf(model, span, row, record) {
     word: row.detail.word || '',
     server: row.detail.word || 'kube-apiserver',
     to: row.detail.to || '',
-    rev: writeOf(span)?.rev || row.detail.rev || '',
+    rev: write?.rev || row.detail.rev || '',
+    call: row.detail.call || '',
+    node: write?.object?.spec?.nodeName || '',
     n: ops.length,
     changed: changed.length,
     plugin: record?.plugin || '',
@@ -141,10 +145,16 @@ function titleVerdict(span, row, verdict) {
   return isRead ? 'read' : row.verdict;
 }
 
-/** @param {string} gate @param {string} verdict @param {any} params @param {Words} words */
-function gateTitle(gate, verdict, params, words) {
+/**
+ * @param {string} gate @param {string} verdict @param {any} params @param {Words} words
+ * @param {string} subresource
+ */
+function gateTitle(gate, verdict, params, words, subresource) {
   if (verdict === 'wait') return words.t(`gate.${gate}.ask`);
-  for (const key of [`gate.${gate}.${verdict}.title`, `gate.${gate}.title`]) {
+  const own = verdict === 'allow' && params.rev ? `gate.${gate}.${subresource}.title` : '';
+  const called = params.call ? `gate.${gate}.called.title` : '';
+  const keys = [own, `gate.${gate}.${verdict}.title`, called, `gate.${gate}.title`];
+  for (const key of keys) {
     if (words.has(key)) return words.t(key, params);
   }
   return words.t(`gate.${gate}`);
@@ -340,7 +350,7 @@ export function formBlocks(span, gate) {
 export function explainRequest(model, span, words) {
   const close = /** @type {any} */ (span.close);
   const rows = gateRows(model.index, span, model.state.seq, model.state.held);
-  const denied = rows.find((row) => row.verdict === 'deny' || row.said === 'deny');
+  const denied = rows.find((row) => STOPPED.includes(row.verdict) || STOPPED.includes(row.said));
   if (denied) return explainGate(model, span, denied.gate, words);
   if (!close) {
     const last = [...rows].reverse().find((row) => row.record);
@@ -349,20 +359,20 @@ export function explainRequest(model, span, words) {
   const open = /** @type {any} */ (span.open);
   const write = writeOf(span);
   const params = paramsOf(model, span, rows.at(-1) || UNKNOWN, null);
+  const isBinding = open.subresource === 'binding';
   const key = close
     ? close.code >= 400
       ? 'request.failed'
       : write
         ? `request.${write.op}`
         : 'request.read'
-    : 'request.begins';
+    : isBinding
+      ? 'request.binds'
+      : 'request.begins';
   const what = { ...params, rev: String(write?.rev || ''), code: String(close?.code || '') };
   return explanation({
     crumb: crumb(model, span, '', words),
-    title: words.t(open.subresource === 'binding' && close && write ? 'request.bound' : key, {
-      ...what,
-      node: write?.object?.spec?.nodeName || '',
-    }),
+    title: words.t(isBinding && close && write ? 'request.bound' : key, what),
     tabs: [
       tab(words, 'why', answeredBlocks(model, span, write, words)),
       tab(words, 'steps', stepBlocks(model, span, '', words)),

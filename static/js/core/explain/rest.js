@@ -2,7 +2,7 @@
 /** Everything a command caused has come to rest: what became of it, and whose story to read. */
 import { countStages, lastPart, objectsOf, ownerTree, podsOf } from '../cluster.js';
 import { nameOf } from '../corridor.js';
-import { outcomeOf, sayOutcome } from '../outcome/index.js';
+import { outcomeOf, sayOutcome, sinceOf } from '../outcome/index.js';
 import { kindOf } from '../records.js';
 import { duration } from '../words.js';
 import { explanation, facts, h, p, tab } from './blocks.js';
@@ -61,9 +61,9 @@ export function explainRest(model, words) {
   const open = /** @type {any} */ (root.open);
   const pods = podsOfRoot(model);
   const counts = countStages(pods);
-  const took = duration((model.current.hop?.t || root.t) - root.t);
   const name = `${kindOf(open.resource)} ${nameOf(model.index, root)}`;
   const became = /** @type {import('../outcome/sentence.js').Outcome} */ (rootOutcome(model));
+  const took = duration(Math.max(0, sinceOf(model.index, model.state, became) - root.t));
   const isMet = became.state === 'met';
   const title = !isMet
     ? sayOutcome(became, words, model.clock)

@@ -2,7 +2,7 @@
 /** What a controller saw and did in one reconcile, or what a component is when it rests. */
 import { httpMethod, keyOf, pluralOf } from '../records.js';
 import { cause } from '../follow.js';
-import { cacheOf, queueOf } from '../cluster.js';
+import { cacheOf, isController, queueOf } from '../cluster.js';
 import { componentOf } from '../facts.js';
 import { writeOf } from '../corridor.js';
 import { outcomeOf, sayOutcome } from '../outcome/index.js';
@@ -21,7 +21,11 @@ const CACHES_SHOWN = 8;
 export function explainWork(model, component, span, words) {
   const given = /** @type {import('../index.js').WorkSpan|null} */ (span);
   const work = given || latest(model, component);
-  const params = { component, key: work ? /** @type {any} */ (work.open).key : '' };
+  const params = {
+    component,
+    key: work ? /** @type {any} */ (work.open).key : '',
+    who: whoIs(component, words),
+  };
   const made = work ? requestsOf(model, work) : [];
   const write = work ? cause(model.index, work) : null;
   const title = !work
@@ -52,7 +56,7 @@ export function explainWork(model, component, span, words) {
     });
   } else if (work) blocks.push(idleBlock(model, work, words));
   return explanation({
-    crumb: words.t('crumb.work', params),
+    crumb: words.t(isController(component) ? 'crumb.work' : 'crumb.worker', params),
     title,
     tabs: [
       tab(words, 'why', blocks.length ? blocks : [p(words, 'work.waits', params)]),
@@ -62,6 +66,14 @@ export function explainWork(model, component, span, words) {
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, componentOf(model.index, component).source || ''),
   });
+}
+
+/** A component as the subject of a sentence. @param {string} component @param {Words} words */
+function whoIs(component, words) {
+  if (component.startsWith('kubelet/'))
+    return words.t('who.kubelet', { node: component.slice('kubelet/'.length) });
+  if (component === 'scheduler') return words.t('who.scheduler');
+  return words.t(isController(component) ? 'who.controller' : 'who.other', { component });
 }
 
 /**

@@ -304,7 +304,7 @@ export function failedAt(index, write) {
 }
 
 /**
- * Since when it is not as wanted, virtual µs: through all that it was meanwhile but as wanted.
+ * Since when it is as it is, virtual µs. What is not as wanted may have been under way in between.
  * @param {import('../index.js').Index} index @param {State} state @param {Outcome} one
  */
 export function sinceOf(index, state, one) {
@@ -314,8 +314,8 @@ export function sinceOf(index, state, one) {
   for (let i = history.length - 1; i >= 0 && i > history.length - LOOK_BACK; i -= 1) {
     if (history[i].op === 'delete') break;
     const then = outcomeOf(state, history[i]).state;
-    if (then === 'met') break;
-    if (then === 'unmet') since = history[i].t;
+    if (then === one.state) since = history[i].t;
+    else if (then === 'met' || one.state === 'met') break;
   }
   return since;
 }

@@ -213,6 +213,20 @@ def test_a_paused_cluster_admits_nothing_and_its_time_stands_still() -> None:
     assert answer.done and rig.host.kernel.now - now < 1_000_000
 
 
+def test_a_paused_cluster_tells_how_many_requests_wait() -> None:
+    rig = Rig(mode=RUN)
+    rig.host.pause()
+
+    rig.offer("GET", "/version")
+    rig.offer("GET", "/api")
+    rig.settle()
+    assert rig.host.state()["waiting"] == 2
+
+    rig.host.resume()
+    rig.settle()
+    assert rig.host.state()["waiting"] == 0
+
+
 def test_a_breakpoint_holds_the_whole_cluster_inside_the_request() -> None:
     rig = Rig()
     recorder = rig.host.cluster.recorder
