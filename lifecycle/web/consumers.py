@@ -115,8 +115,9 @@ class TraceConsumer(AsyncWebsocketConsumer):
     async def _follow(
         self, reader: past.Past, topic: fanout.Topic, seq: int, last: int, clock_version: int
     ) -> None:
-        """Send from seq to last, and the clock since a version, or until the feed is closed. Who wanted no more ends it: a feed
-        that we close may lose what is still on its way to a slow client."""
+        """Send from seq to last, and the clock since a version, or until the feed is closed. Who
+        wanted no more ends it: a feed that we close may lose what is still on its way to a slow
+        client."""
         while True:
             if topic.clock_version != clock_version:
                 clock_version = topic.clock_version

@@ -56,7 +56,7 @@ def test_a_recording_is_saved_replayed_to_its_end_and_left(look: Look, demo: Dem
     sight.says(sight.moment, "end of the recording")
     sight.says(sight.page.locator(".tape"), "The recording ends here.")
     sight.says(sight.page.get_by_role("region", name="Requests and objects"), "Pod lone")
-    assert not sight.button("0 breakpoints").is_enabled()
+    assert sight.button("0 breakpoints").is_enabled()  # they stop what is shown
     # scrub back
     box = sight.page.get_by_role("slider").bounding_box()
     assert box

@@ -8,6 +8,7 @@ import { gatesOf } from '../../static/js/core/facts.js';
 import { History } from '../../static/js/core/history.js';
 import { knownAt } from '../../static/js/core/known.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
+import { chapterOf } from '../../static/js/views/chapters.js';
 import { corridor, corridorModel, slimCorridor } from '../../static/js/views/corridor.js';
 import { cycleOf } from '../../static/js/views/map.js';
 import { followedBox, nodeCards } from '../../static/js/views/nodes.js';
@@ -57,9 +58,12 @@ function said(
   const state = history.stateAt(seq);
   const index = knownAt(history.index, seq);
   const current = heldAside(index, state.held) || currentAt(index, {}, seq);
-  return chosen.map((selected) =>
+  const ctx = /** @type {any} */ ({ words, whole: history.index, current, state });
+  const chapter = chapterOf(ctx);
+  const spoken = chapter && [chapter.at, chapter.of, chapter.name, chapter.text];
+  return [spoken, ...chosen.map((selected) =>
     explain({ index, state, current, selected, crowd: false, version: '1.33', clock: 0 }, words),
-  );
+  )];
 }
 
 /** What is drawn of the map. @param {History} history @param {number} seq */

@@ -4,6 +4,7 @@
  * that changes something, and all that it caused; or one pod, from its creation on.
  * Pure questions to an Index; nothing here is remembered but the pods' trails.
  */
+import { toldNext } from './film.js';
 import { lastAtMost } from './index.js';
 
 /** @typedef {import('./index.js').Index} Index */
@@ -23,6 +24,8 @@ import { lastAtMost } from './index.js';
  * @property {WorkSpan|null} work      the newest followed work
  */
 
+// a record belongs to one of the newest commands, or to none that is looked for
+const ROOTS_LOOKED_AT = 8;
 // kinds of record at which a step stops
 const STOPS = new Set(['request', 'gate', 'plugin', 'stream', 'work', 'schedule', 'kubelet']);
 
@@ -45,7 +48,21 @@ export function isRequestStop(index, record) {
  */
 export function trailOf(index, follow, seq) {
   if (follow.pod) return podTrail(index, follow.pod);
-  return index.trails.get(follow.root || index.rootAt(seq)) || [];
+  return index.trails.get(follow.root || rootOf(index, seq)) || [];
+}
+
+/**
+ * The command that a record goes back to; where it goes back to none, the newest.
+ * @param {Index} index @param {number} seq
+ */
+export function rootOf(index, seq) {
+  const { roots } = index;
+  const newest = lastAtMost(roots, seq);
+  for (let i = newest; i >= 0 && i > newest - ROOTS_LOOKED_AT; i -= 1) {
+    const trail = index.trails.get(roots[i]) || [];
+    if (trail[lastAtMost(trail, seq)] === seq) return roots[i];
+  }
+  return newest < 0 ? 0 : roots[newest];
 }
 
 /**
@@ -53,22 +70,27 @@ export function trailOf(index, follow, seq) {
  */
 export function currentAt(index, follow, seq) {
   const trail = trailOf(index, follow, seq);
-  const root = follow.root || index.rootAt(seq);
+  const root = follow.root || rootOf(index, seq);
   /** @type {Current} */
   const current = { root, hop: null, span: null, request: null, work: null };
-  for (let i = lastAtMost(trail, seq); i >= 0; i -= 1) {
+  const newest = lastAtMost(trail, seq);
+  for (let i = newest; i >= 0; i -= 1) {
     const record = index.record(trail[i]);
     if (!record) break;
     const span = index.spanOf(record);
     if (span && span.cls === 'minor') continue;
-    if (!current.hop && (isStop(record) || record.kind === 'response' || record.kind === 'write')) {
+    const { kind } = record;
+    if (!current.hop && (isStop(record) || kind === 'response' || kind === 'write')) {
       current.hop = record;
       current.span = span;
+      // its maker comes first, whatever went on beside it
+      const maker = span?.type === 'request' ? index.work(span.parent) : null;
+      if (maker && trail[lastAtMost(trail, maker.seq)] === maker.seq) current.work = maker;
     }
     if (!span || !current.hop) continue;
     if (span.type === 'request' && !current.request) current.request = span;
     if (span.type === 'work' && !current.work) current.work = span;
-    if (current.request && (current.work || i < lastAtMost(trail, seq) - 400)) break;
+    if (current.request && (current.work || i < newest - 400)) break;
   }
   return current;
 }
@@ -87,18 +109,16 @@ export function heldAside(index, held) {
 }
 
 /**
- * The next stop after seq in a direction, 0 if there is none.
+ * The next stop after seq in a direction, in the order of telling; 0 if there is none.
  * @param {Index} index @param {Follow} follow @param {number} seq @param {1|-1} direction
  * @param {boolean} byRequest
  */
 export function nextStop(index, follow, seq, direction, byRequest) {
-  const trail = trailOf(index, follow, direction > 0 ? seq : Math.max(1, seq - 1));
-  const at = lastAtMost(trail, seq);
-  let i = direction > 0 ? at + 1 : at - (trail[at] === seq ? 1 : 0);
-  for (; i >= 0 && i < trail.length; i += direction) {
-    const record = index.record(trail[i]);
-    if (!record) break;
-    if (byRequest ? isRequestStop(index, record) : isStop(record)) return trail[i];
+  const trail = trailOf(index, follow, seq);
+  let next = seq;
+  while ((next = toldNext(index, trail, next, direction))) {
+    const record = index.record(next);
+    if (record && (byRequest ? isRequestStop(index, record) : isStop(record))) return next;
   }
   return follow.pod || follow.root ? 0 : beyond(index, seq, direction);
 }
@@ -109,12 +129,11 @@ function beyond(
   /** @type {number} */ seq,
   /** @type {1|-1} */ direction,
 ) {
-  const at = lastAtMost(index.roots, seq);
-  if (direction > 0) return index.roots[at + 1] || 0;
-  const earlier = index.roots[at - (index.roots[at] === seq ? 1 : 0)];
-  if (!earlier) return 0;
-  const trail = index.trails.get(earlier) || [];
-  return trail[lastAtMost(trail, seq - 1)] || 0;
+  const at = index.roots.indexOf(rootOf(index, seq));
+  const root = index.roots[at + direction] || 0;
+  if (direction > 0 || !root) return root;
+  const trail = index.trails.get(root) || [];
+  return trail[trail.length - 1] || 0;
 }
 
 /** @type {WeakMap<Index, Map<string, {last:number, trail:number[]}>>} */

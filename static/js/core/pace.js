@@ -1,38 +1,33 @@
 // @ts-check
 /**
- * How long each hop is shown when the page tells what already happened: a command's own request in
- * full, the first of each sort at half length, repetitions quickly, and all of it faster when much
- * is waiting. Pure; wall time comes in as numbers.
+ * What of a way is told, and how long each stop is shown. The first of each sort is told in full;
+ * gates with nothing to say only when they appear for the first time; what repeats is counted.
+ * A stop is shown as long as its sentence takes to read. Pure; wall time comes in as numbers.
  */
-
 import { isStop } from './follow.js';
+import { isOrdinary, writeOf } from './corridor.js';
 
 /** @typedef {import('./records.js').TraceRecord} TraceRecord */
 /** @typedef {import('./index.js').Index} Index */
 /** @typedef {import('./index.js').Span} Span */
 
-// milliseconds at ×1: [command's own, first of its sort, repetition]
-/** @type {Readonly<Record<string, number[]>>} */
-const DWELL = Object.freeze({
-  request: [350, 200, 30],
-  gate: [440, 190, 22],
-  change: [620, 300, 12],
-  plugin: [60, 20, 2],
-  work: [520, 300, 60],
-  filter: [1300, 1300, 140],
-  score: [1700, 1700, 160],
-  select: [1200, 1200, 160],
-  schedule: [160, 90, 20],
-  kubelet: [420, 260, 60],
-  refusal: [900, 900, 400],
-  stream: [1200, 900, 400],
-  response: [900, 900, 400],
-});
+/** @typedef {'read'|'watch'|'fast'} Story  how fast it is told */
 
-// what is shown at least so long is never left out
-const DRAWN_MS_MIN = 100;
+/** @type {Readonly<Record<Story, number>>} ms a word */
+const WORD_MS = Object.freeze({ read: 250, watch: 75, fast: 20 });
+export const STORIES = /** @type {Story[]} */ (Object.keys(WORD_MS));
+// tables take longer to look at than their headline to read, in words
+/** @type {Readonly<Record<string, number>>} */
+const WORDS_MIN = Object.freeze({ filter: 14, score: 18, select: 14, preempt: 18 });
+const WORDS_LEAST = 4;
+// of what repeats, each but the last
+const REPEAT_MS = 60;
+// a kubelet's steps whose beginning, and whose end, is told
+const BEGINS = ['volumes', 'sandbox', 'image', 'terminate'];
+const ENDS = ['network', 'image', 'container', 'ready', 'terminate'];
+
 // stops waiting above which everything goes faster, and above which telling makes no sense
-const BACKLOG_EASY = 260;
+const BACKLOG_EASY = 1500;
 export const BACKLOG_MAX = 4000;
 // above this speed counts are shown and nothing travels
 export const SPEED_TOLD_MAX = 10;
@@ -40,68 +35,108 @@ export const SPEED_TOLD_MAX = 10;
 /** Which sorts of hop were shown already. */
 export class Pace {
   constructor() {
-    /** @type {Map<string, number>} sort -> span that showed it first */
+    /** @type {Story} */ this.story = 'watch';
+    /** @type {Map<string, number|string>} sort -> the span, or the pod, that showed it first */
     this.seen = new Map();
   }
 
   /**
    * How long to rest at a stop, in ms.
-   * @param {Index} index @param {TraceRecord} record @param {number} backlog @param {number} speed
+   * @param {TraceRecord} record @param {number} words  of its headline @param {number} backlog
+   * @param {number} speed
    */
-  dwell(index, record, backlog, speed) {
-    const span = index.spanOf(record);
-    if (span && span.cls === 'minor') return 0;
-    const level = this._level(record, span);
-    const ms = DWELL[sortOf(record)]?.[level] ?? 0;
-    const hurry = 1 + Math.max(0, backlog - BACKLOG_EASY) / BACKLOG_EASY;
-    return ms / hurry / Math.max(1, speed);
+  dwell(record, words, backlog, speed) {
+    const least = WORDS_MIN[/** @type {any} */ (record).phase] || WORDS_LEAST;
+    const ms = Math.max(words, least) * WORD_MS[this.story];
+    if (this.story === 'read') return ms / Math.min(1, speed);
+    return ms / this.hurry(backlog) / speed;
+  }
+
+  /** How long one of many is shown. @param {number} backlog @param {number} speed */
+  dwellOfRepeat(backlog, speed) {
+    return REPEAT_MS / this.hurry(backlog) / Math.max(1, speed);
+  }
+
+  /** @param {number} backlog */
+  hurry(backlog) {
+    return 1 + Math.max(0, backlog - BACKLOG_EASY) / BACKLOG_EASY;
   }
 
   /**
-   * Whether a hop repeats a sort that was shown in full before.
+   * Whether a stop is told in full ('full'), as one more of its sort ('more'), or not ('').
    * @param {Index} index @param {TraceRecord} record
+   * @param {number} [root]  the command: each is told anew @returns {'full'|'more'|''}
    */
-  isRepeated(index, record) {
-    return this._level(record, index.spanOf(record)) === 2;
-  }
-
-  /**
-   * Whether a hop is drawn before the next one comes, however slow the machine is.
-   * @param {Index} index @param {TraceRecord} record
-   */
-  isDrawn(index, record) {
+  toldAs(index, record, root = 0) {
     const span = index.spanOf(record);
-    if (!isStop(record) || (span && span.cls === 'minor')) return false;
-    const level = this._level(record, span);
-    return level < 2 && DWELL[sortOf(record)]?.[level] >= DRAWN_MS_MIN;
+    if (!isStop(record) || (span && span.cls === 'minor')) return '';
+    const isNew = record.kind === 'gate' && this._isFirst(`gate ${record.gate}`, record.span);
+    const isFirst =
+      record.kind === 'kubelet'
+        ? this._isFirst(`${root} kubelet`, record.pod) && // of a command's pods one is followed
+          this._isFirst(`${root} ${record.step} ${record.state}`, record.seq)
+        : this._isFirst(`${root} ${sortOf(index, record, span)}`, span ? span.seq : record.seq);
+    if (!isFirst) return isLastOf(record, span) ? 'more' : '';
+    return isNew || this._says(record, span) ? 'full' : '';
   }
 
-  /** 0 the command's own, 1 first of its sort, 2 seen before. */
-  _level(/** @type {TraceRecord} */ record, /** @type {Span|null} */ span) {
-    if (span && span.type === 'request' && span.roots[0] === span.seq) return 0;
-    const sort = spanSort(record, span);
-    const owner = span ? span.seq : record.seq;
+  /** @param {string} sort @param {number|string} owner */
+  _isFirst(sort, owner) {
     const first = this.seen.get(sort);
     if (first === undefined) this.seen.set(sort, owner);
-    return first === undefined || first === owner ? 1 : 2;
+    return first === undefined || first === owner;
+  }
+
+  /** @param {TraceRecord} record @param {Span|null} span */
+  _says(record, span) {
+    switch (record.kind) {
+      case 'gate':
+        return record.gate === 'etcd' || ['change', 'deny'].includes(record.verdict);
+      case 'plugin':
+        return record.verdict === 'change' || record.verdict === 'deny';
+      case 'schedule':
+        return record.phase !== 'bind';
+      case 'kubelet':
+        if (record.state === 'fail') return true;
+        return (record.state === 'begin' ? BEGINS : ENDS).includes(record.step);
+      case 'response': // the gate that refused it has said so
+        return !span?.records.some((one) => one.kind === 'gate' && one.verdict === 'deny');
+      default:
+        return true;
+    }
   }
 }
 
-/** @param {any} record */
-function sortOf(record) {
-  if (record.kind === 'plugin') return record.verdict === 'change' ? 'change' : 'plugin';
-  if (record.kind === 'gate' && record.verdict === 'deny') return 'refusal';
-  if (record.kind === 'schedule') {
-    const own = ['filter', 'preempt', 'score', 'select'].includes(record.phase);
-    return own ? record.phase : 'schedule';
-  }
-  return record.kind;
+/** Whether one of many is counted with this record. @param {any} record @param {Span|null} span */
+function isLastOf(record, span) {
+  if (record.kind === 'kubelet')
+    return record.state === 'fail' || (record.state === 'end' && record.step === 'container');
+  if (record.kind !== 'gate') return false;
+  return record.gate === 'etcd' ? !isOrdinary(span, record) : record.verdict === 'deny';
 }
 
-/** @param {any} record @param {Span|null} span */
-function spanSort(record, span) {
-  if (record.kind === 'kubelet') return `kubelet ${record.step} ${record.state}`;
+/**
+ * What makes two hops the same to a viewer.
+ * @param {Index} index @param {any} record @param {Span|null} span
+ */
+export function sortOf(index, record, span) {
   const open = /** @type {any} */ (span ? span.open : record);
   if (open.kind === 'work') return `work ${open.component.split('/')[0]}`;
-  return `${open.verb} ${open.resource}/${open.subresource || ''}`;
+  if (open.outside) return `command ${open.seq}`;
+  const maker = /** @type {any} */ (span && index.spans.get(span.parent)?.open);
+  const ended = record.verdict === 'deny' ? ' refused' : '';
+  const client = (maker?.component || open.client).split('/')[0];
+  const news = open.subresource === 'status' && span && tellsOfRunning(span) ? ' runs' : '';
+  return `${client} ${open.verb} ${open.resource}/${open.subresource || ''}${ended}${news}`;
+}
+
+/** Whether a status says that something runs, or has run. @param {Span} span */
+function tellsOfRunning(span) {
+  const { status = {} } = writeOf(span)?.object || {};
+  return (
+    !!status.readyReplicas ||
+    (status.containerStatuses || []).some(
+      (/** @type {any} */ one) => one.state?.running || one.state?.terminated,
+    )
+  );
 }

@@ -4,9 +4,14 @@
  * shown yet, or in the past. At the end the transport drives the cluster's own clock through
  * `control`; behind it, only the page. Wall time comes in through tick; nothing here is drawn.
  */
-import { isStop, nextStop, trailOf } from './follow.js';
+import { chapterAt, chaptersOf } from './chapters.js';
+import { isUnderWay, toldNext } from './film.js';
+import { nextStop, rootOf, trailOf } from './follow.js';
 import { lastAtMost } from './index.js';
 import { BACKLOG_MAX, Pace, SPEED_TOLD_MAX } from './pace.js';
+
+// about as many as one command causes
+const COMMAND_HOPS = 500;
 
 /** @typedef {import('./history.js').History} History */
 /** @typedef {import('./follow.js').Follow} Follow */
@@ -56,12 +61,19 @@ export class Player {
       breakpoints: [],
     };
     this.pace = new Pace();
+    /** words of the headline that is shown; whoever draws it says so */ this.words = 8;
     /** the hop shown repeats what was shown before, so it is not drawn in full */
     this.quick = false;
+    /** the breakpoint at which what is shown was stopped, as a seq */ this.heldAt = 0;
+    /** after which chapter it rests: root and place; null to play on */
+    this.until = /** @type {{root: number, at: number}|null} */ (null);
     /** many pods are on view: counts are shown as they are, nothing is told */
     this.crowded = false;
     /** the last step asked of the cluster went on by a whole request */ this.byRequest = false;
     this._rest = 0;
+    this._high = 0; // what was told has got as far as this
+    this._begun = 0; // commands up to here were told, or passed over,
+    /** @type {Set<number>} and these, which are newer */ this._told = new Set();
   }
 
   /** Begin again with another history: what was before it is lost. @param {History} history */
@@ -114,6 +126,11 @@ export class Player {
     return this.history.stateAt(this.cursor);
   }
 
+  /** A recording opens where its first command begins. */
+  begin() {
+    this._moveTo(this.history.index.roots[0] || this.history.first);
+  }
+
   // -- records come in --------------------------------------------------------------------------
 
   /** New records are there. Live, the cursor goes along unless there is something to tell. */
@@ -121,12 +138,12 @@ export class Player {
     const { index } = this.history;
     if (!this.live || this.past) return;
     if (this.cursor < this.knownUpTo || !this.travels) {
-      this.cursor = this.head;
+      this._arriveAtEnd();
       return;
     }
-    const next = this._nextShown();
-    if (!next && this._isStoring()) return;
-    if (!next || this._backlog() > BACKLOG_MAX) this.cursor = this.head;
+    const next = this._nextTold().seq;
+    if (!next && this._isUnderWay()) return;
+    if (!next || this._backlog() > BACKLOG_MAX) this._arriveAtEnd();
     else if (index.record(this.cursor) === undefined) this.cursor = this.head;
   }
 
@@ -138,7 +155,7 @@ export class Player {
 
   // -- time passes ------------------------------------------------------------------------------
 
-  /** @param {number} ms of wall time @returns {boolean} whether the cursor moved */
+  /** @param {number} ms of wall time @returns {boolean} whether anything changed */
   tick(ms) {
     if (this.live && !this.past && this.playing && this.behind && !this.travels) {
       this._arriveAtEnd();
@@ -149,34 +166,35 @@ export class Player {
       return false;
     }
     const from = this.cursor;
+    const { playing } = this;
     this._rest += ms;
-    for (let guard = 0; guard < 5000; guard += 1) {
-      const next = this._nextShown();
-      if (!next) {
-        if (!this._isStoring()) this._arriveAtEnd();
+    for (let guard = 0; guard < 500; guard += 1) {
+      const next = this._nextTold();
+      if (!next.seq) {
+        if (!this._isUnderWay()) this._arriveAtEnd();
         break;
       }
-      const { index } = this.history;
-      const record = index.record(this.cursor);
-      const shown = record && isStop(record);
-      const dwell = shown ? this.pace.dwell(index, record, this._backlog(), this.speed) : 0;
-      if (shown) this.quick = this.pace.isRepeated(index, record);
-      if (this._rest < dwell) break;
+      const dwell = this._dwell(next.as);
+      if (this._rest < dwell || this._restsBefore(next.seq)) break;
       this._rest -= dwell;
-      this.cursor = next;
-      const reached = /** @type {import('./records.js').TraceRecord} */ (index.record(next));
-      if (this.pace.isDrawn(index, reached)) {
+      const held = this._breakpointBefore(next.seq);
+      this._tell(held || next.seq, next.as);
+      if (held) this.playing = false;
+      this.heldAt = held;
+      if (held || next.as === 'full') {
+        // what is told in full is drawn before the next comes, however slow the machine is
         this._rest = 0;
         break;
       }
     }
-    return this.cursor !== from;
+    return this.cursor !== from || this.playing !== playing;
   }
 
   // -- transport --------------------------------------------------------------------------------
 
   play() {
     this.playing = true;
+    this.heldAt = 0;
     if (this.live && !this.past && this.stopped) this.control({ action: 'resume' });
   }
 
@@ -185,9 +203,30 @@ export class Player {
     if (this.live && !this.past && !this.stopped) this.control({ action: 'pause' });
   }
 
-  toggle() {
-    if (this.isRunning) this.pause();
-    else this.play();
+  /** Pause, or go on: to the end, or of the chapter only. @param {boolean} [byChapter] */
+  toggle(byChapter = false) {
+    if (this.isRunning) {
+      this.pause();
+      return;
+    }
+    const next = byChapter ? this._nextTold().seq : 0;
+    this.until = next ? this._chapterOf(next) : null;
+    this.play();
+  }
+
+  /** The beginning of a chapter. @param {1|-1} direction */
+  chapter(direction) {
+    const { index } = this.history;
+    const root = rootOf(index, this.cursor);
+    const list = chaptersOf(index, root).filter((one) => one.seq <= this.head);
+    const at = list.findLastIndex((one) => one.seq <= this.cursor);
+    const to = list[direction > 0 || list[at]?.seq === this.cursor ? at + direction : at];
+    const beside = index.roots[index.roots.indexOf(root) + direction];
+    this.playing = false;
+    if (to) this._moveTo(to.seq);
+    else if (beside) this._moveTo(beside);
+    else if (direction > 0) this._moveTo(this.head);
+    this.past = this.live && this.behind && (this.past || direction < 0);
   }
 
   get isRunning() {
@@ -223,9 +262,8 @@ export class Player {
 
   goLive() {
     this.sought = 0;
-    this.past = false;
+    this._arriveAtEnd();
     this.playing = true;
-    this.cursor = this.head;
     this.follow = this.follow.root ? {} : this.follow;
   }
 
@@ -244,45 +282,143 @@ export class Player {
   /** @param {number} seq */
   _moveTo(seq) {
     this.cursor = seq;
+    this._high = seq;
+    this._begun = seq;
+    this._told.clear();
     this.quick = false;
+    this.until = null;
+    this.heldAt = 0;
     this._rest = 0;
     if (!this.behind && this.live) this.past = false;
   }
 
   _arriveAtEnd() {
-    this.cursor = this.head;
-    this.quick = false;
+    this._moveTo(this.head);
     this.past = false;
-    this._rest = 0;
     if (!this.live) this.playing = false;
   }
 
+  /** @param {number} seq @param {'full'|'more'|''} as */
+  _tell(seq, as) {
+    this.cursor = seq;
+    this._high = Math.max(this._high, seq);
+    this._told.add(seq);
+    this.quick = as === 'more';
+  }
+
   /**
-   * Whether the request at the cursor has stored something and the gate that did so has yet to
-   * tell: the object is shown with its gate, never before.
+   * What is told next: the rest of what is on view, then what began after it, then another command.
+   * What repeats is left out once what was told has gone beyond it.
+   * @returns {{seq: number, as: 'full'|'more'|''}}
    */
-  _isStoring() {
+  _nextTold() {
+    const { index } = this.history;
+    let trail = this._trail();
+    let seq = this.cursor;
+    for (;;) {
+      let next = toldNext(index, trail, seq, 1);
+      const root = this.past && this.follow.pod ? 0 : this._rootBefore(seq, next);
+      if (root) {
+        trail = index.trails.get(root) || [];
+        next = root;
+      }
+      const record = next ? index.record(next) : undefined;
+      if (!record) return { seq: 0, as: '' };
+      const as = this.pace.toldAs(index, record, rootOf(index, next));
+      const isNew = next > this._high && !this._isOfEarlier(next);
+      if (as === 'full' || (as === 'more' && isNew)) return { seq: next, as };
+      seq = next;
+    }
+  }
+
+  /** The command that comes before the next stop, and is told first. */
+  _rootBefore(/** @type {number} */ seq, /** @type {number} */ next) {
+    const { index } = this.history;
+    const newer = index.roots.slice(lastAtMost(index.roots, this._begun) + 1);
+    const root = newer.find((one) => !this._told.has(one) && one !== seq);
+    if (!root || this._isUnderWay(seq)) return 0;
+    const record = next ? index.record(next) : undefined;
+    const span = record && index.spanOf(record);
+    const begins = !!record && (span ? span.seq === next : true);
+    return !next || (begins && root < next) ? root : 0;
+  }
+
+  /** Whether what is on view goes on, though its next record has yet to come. */
+  _isUnderWay(seq = this.cursor) {
+    const { index } = this.history;
+    return this.live && !this.stopped && isUnderWay(index, trailOf(index, {}, seq), seq);
+  }
+
+  /** How long the stop at the cursor stays. @param {'full'|'more'|''} next  how the next is told */
+  _dwell(next) {
     const { index } = this.history;
     const record = index.record(this.cursor);
-    const span = record && index.spanOf(record);
-    return !this.stopped && !!span && !span.close && span.records.at(-1)?.kind === 'write';
+    const as = record ? this.pace.toldAs(index, record, rootOf(index, this.cursor)) : '';
+    if (!record || !as) return 0;
+    const { pace, speed } = this;
+    if (as === 'more' && next === 'more') return pace.dwellOfRepeat(this._backlog(), speed);
+    return pace.dwell(record, this.words, this._backlog(), speed);
   }
 
-  _nextShown() {
+  /** @param {number} seq */
+  _chapterOf(seq) {
     const { index } = this.history;
-    const next = nextStop(index, this._telling(), this.cursor, 1, false);
-    const root = index.roots[lastAtMost(index.roots, this.cursor) + 1];
-    return root && (!next || root < next) ? root : next;
+    const root = rootOf(index, seq);
+    const found = chapterAt(index, root, index.record(seq) || null, seq);
+    return { root, at: found ? found.at : 0 };
   }
 
-  /** While telling, the way is that of the newest root at the cursor, whatever is pinned. */
-  _telling() {
-    return this.follow.pod && this.past ? this.follow : {};
+  /** Whether a hop belongs to a chapter before the one on view. @param {number} seq */
+  _isOfEarlier(seq) {
+    const here = this._chapterOf(this.cursor);
+    const there = this._chapterOf(seq);
+    return here.root === there.root && there.at < here.at;
   }
 
+  /** At the end of a chapter it rests when it was asked to. @param {number} next */
+  _restsBefore(next) {
+    if (!this.until) return false;
+    const { root, at } = this._chapterOf(next);
+    if (root === this.until.root && at <= this.until.at) return false;
+    this.until = null;
+    this.playing = false;
+    return true;
+  }
+
+  /** The first hop on the way to the next one that a breakpoint waits for; 0 for none. */
+  _breakpointBefore(/** @type {number} */ next) {
+    const { breakpoints, held } = this.server;
+    if (!breakpoints.length) return 0;
+    const { index } = this.history;
+    const trail = trailOf(index, {}, next);
+    for (let i = lastAtMost(trail, this._high) + 1; i < trail.length && trail[i] <= next; i += 1) {
+      if (this.live && held?.at === trail[i]) return 0; // the cluster itself is held there
+      if (breakpoints.some((one) => this._isHit(one, trail[i]))) return trail[i];
+    }
+    return 0;
+  }
+
+  /** @param {import('../types.js').Breakpoint} breakpoint @param {number} seq */
+  _isHit({ id, label, ...wanted }, seq) {
+    const { index } = this.history;
+    const record = /** @type {any} */ (index.record(seq));
+    if (record.kind !== wanted.kind) return false;
+    const open = /** @type {any} */ (index.spanOf(record)?.open || {});
+    return Object.entries(wanted).every(([name, value]) =>
+      name in record ? record[name] === value : open[name] === value,
+    );
+  }
+
+  /** While telling, the way is that of the command at the cursor, whatever is pinned. */
+  _trail() {
+    return trailOf(this.history.index, this.follow.pod && this.past ? this.follow : {}, this.cursor);
+  }
+
+  /** How many hops wait to be told; another command that waits counts as many. */
   _backlog() {
-    const { index } = this.history;
-    const trail = trailOf(index, this._telling(), this.cursor);
-    return trail.length - lastAtMost(trail, this.cursor);
+    const { roots } = this.history.index;
+    const trail = this._trail();
+    const waiting = roots.length - 1 - lastAtMost(roots, this.cursor);
+    return trail.length - lastAtMost(trail, this.cursor) + waiting * COMMAND_HOPS;
   }
 }

@@ -307,7 +307,7 @@ export default {
   'breaks.refusal': 'a refusal',
   'breaks.hint': 'Or press b on any gate, or its pennant.',
   'help.title': 'Keys',
-  'help.space': 'Pause and go on',
+  'help.space': 'Pause, or play to the end of the chapter',
   'help.arrows': 'One hop back and forward',
   'help.shift': 'One request back and forward',
   'help.b': 'Breakpoint at the focused or current gate',

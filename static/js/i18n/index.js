@@ -7,15 +7,33 @@ import enGates from './en-gates.js';
 import enOutcome from './en-outcome.js';
 import enParts from './en-parts.js';
 import enSteps from './en-steps.js';
+import enStory from './en-story.js';
 import zh from './zh.js';
 import zhExplain from './zh-explain.js';
 import zhGates from './zh-gates.js';
 import zhOutcome from './zh-outcome.js';
 import zhParts from './zh-parts.js';
 import zhSteps from './zh-steps.js';
+import zhStory from './zh-story.js';
 
-export const ENGLISH = { ...en, ...enExplain, ...enGates, ...enOutcome, ...enParts, ...enSteps };
-export const CHINESE = { ...zh, ...zhExplain, ...zhGates, ...zhOutcome, ...zhParts, ...zhSteps };
+export const ENGLISH = {
+  ...en,
+  ...enExplain,
+  ...enGates,
+  ...enOutcome,
+  ...enParts,
+  ...enSteps,
+  ...enStory,
+};
+export const CHINESE = {
+  ...zh,
+  ...zhExplain,
+  ...zhGates,
+  ...zhOutcome,
+  ...zhParts,
+  ...zhSteps,
+  ...zhStory,
+};
 
 /** @param {string} lang  "en" or "zh" */
 export function wordsFor(lang) {

@@ -297,7 +297,7 @@ export default {
   'breaks.refusal': '一次拒绝',
   'breaks.hint': '也可以在任一关口按 b，或点它的三角旗。',
   'help.title': '按键',
-  'help.space': '暂停与继续',
+  'help.space': '暂停，或播放到本章结束',
   'help.arrows': '后退、前进一步',
   'help.shift': '后退、前进一个请求',
   'help.b': '在选中或当前关口设断点',

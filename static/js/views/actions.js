@@ -79,13 +79,15 @@ function transport(app) {
   const sent = (/** @type {any[]} */ list) => {
     if (!app.player.drives) return;
     app.player.server.breakpoints = list;
-    app.control({ action: 'breakpoint', set: list.map(({ label, ...rest }) => rest) });
+    if (app.player.live)
+      app.control({ action: 'breakpoint', set: list.map(({ label, ...rest }) => rest) });
     app.draw();
   };
   const points = () => app.player.server.breakpoints || [];
   return {
-    toggle() {
-      app.player.toggle();
+    /** @param {boolean} [byChapter] */
+    toggle(byChapter) {
+      app.player.toggle(byChapter);
       app.draw();
     },
     /** @param {1|-1} direction @param {boolean} byRequest */
@@ -99,6 +101,19 @@ function transport(app) {
       ui.selected = null;
       app.moved();
       app.player.goLive();
+      app.draw();
+    },
+    /** @param {1|-1} direction */
+    chapter(direction) {
+      ui.selected = null;
+      app.moved();
+      app.player.chapter(direction);
+      app.draw();
+    },
+    /** @param {import('../core/pace.js').Story} story */
+    story(story) {
+      Object.assign(ui, { story, menu: '' });
+      app.player.pace.story = story;
       app.draw();
     },
     /** @param {number|'max'} speed */

@@ -19,6 +19,7 @@ import { focusAt } from './focus.js';
 import { explanationOf, renderInspector } from './inspector.js';
 import { listenToKeys, listenToTimeline } from './keys.js';
 import { renderMap } from './map.js';
+import { chapterOf } from './chapters.js';
 import { narrate } from './narrator.js';
 import { renderTimeline } from './timeline.js';
 
@@ -70,6 +71,7 @@ export class App {
       lastApplied: '',
       traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),
       traceName: '',
+      story: /** @type {import('../core/pace.js').Story} */ ('watch'),
       traceError: '',
       reaching: false,
       moved: false,
@@ -214,7 +216,9 @@ export class App {
       this._take(records);
       return true;
     });
-    if (!isLeft()) this._begin();
+    if (isLeft()) return;
+    player.begin();
+    this.draw();
   }
 
   /** @param {Blob} file */
@@ -223,7 +227,8 @@ export class App {
     this._reset(false);
     this._header(header);
     this._take(records);
-    this._begin();
+    this.player.begin();
+    this.draw();
   }
 
   /** @param {boolean} live */
@@ -237,18 +242,12 @@ export class App {
       control: (body) => this.control(body),
       reach: (seq) => this.reach(seq),
     });
+    this.player.pace.story = this.ui.story;
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     this.ui.startup = null;
     Object.assign(this.meta, { connected: !live, opened: !live });
     this.meta.forget();
     this.moved();
-    this.draw();
-  }
-
-  /** A recording opens where its first command begins. */
-  _begin() {
-    const [root] = this.history.index.roots;
-    this.player.cursor = root || this.history.first;
     this.draw();
   }
 
@@ -386,11 +385,21 @@ export class App {
     renderInspector(this.hosts.inspector, context, said);
     renderTimeline(this.hosts.timeline, context);
     renderDialogs(this.hosts.dialogs, context);
-    narrate(this.hosts.narrator, said.voice, now);
+    const { player } = this;
+    player.words = wordsIn(said.title);
+    // a story that tells itself is spoken chapter by chapter; where one stops, what is there is
+    const tells = player.behind && player.isRunning && !this.ui.selected && chapterOf(context);
+    narrate(this.hosts.narrator, tells ? tells.text : said.voice, now);
     document.title = `${said.title} · ${this._words.t('app.name')}`;
     document.body.classList.toggle('is-past', this.player.past);
     document.body.setAttribute('aria-busy', String(this.player.loading));
   }
+}
+
+/** How long a sentence is to a reader, in words; of Chinese two characters count as one. */
+function wordsIn(/** @type {string} */ text) {
+  const signs = text.match(/[\u3400-\u9fff]/g)?.length || 0;
+  return text.split(/\s+/).length + signs / 2;
 }
 
 /** Roomy or compact, by the window's width; the projector is always compact. */

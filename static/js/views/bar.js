@@ -1,5 +1,6 @@
 // @ts-check
 /** The top bar: transport, clock, speed, breakpoints, theme, language, help. */
+import { STORIES } from '../core/pace.js';
 import { clockText, duration } from '../core/words.js';
 import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
@@ -136,6 +137,18 @@ function speed(ctx) {
     menu(
       ctx,
       'speed',
+      h('h2', null, words.t('bar.story')),
+      STORIES.map((story) =>
+        h(
+          'button.item',
+          {
+            'aria-pressed': String(story === player.pace.story),
+            onClick: () => act.story(story),
+          },
+          words.t(`story.${story}`),
+        ),
+      ),
+      h('h2', null, words.t('bar.clusterSpeed')),
       SPEEDS.map((value) =>
         h(
           'button.item',
@@ -172,6 +185,8 @@ export function momentOf(ctx) {
   const late = duration((last ? last.t : state.t) - state.t);
   if (player.live && !meta.connected)
     return ['wait', 'back', meta.opened ? 'moment.lost' : 'moment.connecting', {}];
+  if (player.heldAt && player.heldAt === player.cursor && !player.playing)
+    return ['hold', 'hold', 'moment.held', {}];
   if (player.past) return ['past', 'back', 'moment.past', { time: late }];
   if (!player.live) return ['past', 'list', player.behind ? 'moment.recorded' : 'moment.end', {}];
   if (state.held && !player.behind) {
@@ -200,7 +215,7 @@ function breakpoints(ctx) {
       {
         'aria-haspopup': 'true',
         'aria-expanded': String(ctx.ui.menu === 'breaks'),
-        disabled: !player.drives,
+        disabled: player.live && !player.drives,
         'aria-label': words.t('bar.breakpoints', { n: list.length }),
         onClick: () => act.menu('breaks'),
       },

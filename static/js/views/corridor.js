@@ -161,7 +161,7 @@ function isSelected(ctx, gateName) {
  */
 function flag(ctx, gateName, name) {
   const { words, act, player } = ctx;
-  if (!player.drives) return null;
+  if (player.live && !player.drives) return null;
   const set = act.hasBreakpoint(gateName);
   return h(
     'button.pennant',

@@ -13,6 +13,7 @@ const KEYS = [
   ['Space', 'space'],
   ['← →', 'arrows'],
   ['⇧ ← →', 'shift'],
+  ['n p', 'chapters'],
   ['b', 'b'],
   ['⇧ F', 'failure'],
   ['l', 'l'],

@@ -7,6 +7,7 @@ import { h, render } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
 import { faultView } from './faults.js';
 import { formsView } from './forms.js';
+import { chapterOf } from './chapters.js';
 import { piecesOf, say } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -25,6 +26,7 @@ export function explanationOf(ctx) {
       version: ctx.meta.version,
       clock: ctx.clock,
       loading: ctx.player.loading,
+      more: ctx.player.quick && !ctx.state.held,
     },
     ctx.words,
   );
@@ -45,6 +47,7 @@ export function renderInspector(host, ctx, said) {
     h(
       'div.head',
       { key: 'head' },
+      chapterLine(ctx),
       h('div.crumb', null, said.crumb),
       h('h1', null, breakable(said.title)),
     ),
@@ -90,6 +93,14 @@ export function renderInspector(host, ctx, said) {
   const place = `${said.crumb} ${chosen ? chosen.id : ''} ${words.lang}`;
   if (place !== scrolled) /** @type {HTMLElement} */ (host.querySelector('.scroll')).scrollTop = 0;
   scrolled = place;
+}
+
+/** Which chapter this is, and its sentence. @param {Context} ctx */
+function chapterLine(ctx) {
+  const here = ctx.ui.selected || ctx.focus === 'crowd' ? null : chapterOf(ctx);
+  if (!here) return null;
+  const crumb = ctx.words.t('chapter.crumb', { at: here.at + 1, of: here.of, name: here.name });
+  return h('div.chapter', null, h('b', null, crumb), ' ', h('span', null, here.text));
 }
 
 /** A very long name breaks where its words begin. @param {string} title */

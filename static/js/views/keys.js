@@ -61,7 +61,7 @@ function isForButton(target, clicked) {
 
 /** @type {Record<string, (app: App, event: KeyboardEvent, target: HTMLElement) => void>} */
 const KEYS = {
-  ' ': (app) => app.act.toggle(),
+  ' ': (app) => app.act.toggle(true),
   ArrowLeft: (app, event) => app.act.step(-1, event.shiftKey),
   ArrowRight: (app, event) => app.act.step(1, event.shiftKey),
   b(app, event, target) {
@@ -74,6 +74,8 @@ const KEYS = {
     if (chosen) app.act.breakAtGate(chosen);
   },
   F: (app) => app.act.nextFailure(),
+  n: (app) => app.act.chapter(1),
+  p: (app) => app.act.chapter(-1),
   l: (app) => app.act.goLive(),
   '?': (app) => app.act.help(app.ui.dialog !== 'help'),
   '+': (app) => app.act.zoom(2),

@@ -6,6 +6,7 @@ import { lastPart } from '../core/cluster.js';
 import { numberOf } from '../core/explain/gates.js';
 import { duration } from '../core/words.js';
 import { h, render } from './dom.js';
+import { chapterStrip } from './chapters.js';
 import { drawing } from './plot.js';
 import { say } from './parts.js';
 import { followedPod } from './nodes.js';
@@ -189,6 +190,7 @@ function tools(ctx, range) {
       : number
         ? words.t('time.command', { n: number })
         : '';
+  const strip = follow || ctx.focus === 'crowd' ? null : chapterStrip(ctx);
   const zoom = (
     /** @type {string} */ label,
     /** @type {string} */ sign,
@@ -206,10 +208,12 @@ function tools(ctx, range) {
   return h(
     'div.tools',
     { key: 'tools' },
-    h('span', null, say(words, 'time.shown')),
-    h('span', null, what),
+    strip || h('span', null, say(words, 'time.shown')),
+    strip ? null : h('span', null, what),
     follow ? h('button.link', { onClick: () => act.unfollow() }, words.t('time.unfollow')) : null,
-    h('span.soft', null, words.t('time.hidden', { n: state.counts.beats })),
+    strip && ctx.compact
+      ? null
+      : h('span.soft', null, words.t('time.hidden', { n: state.counts.beats })),
     ctx.ui.reaching ? h('span.soft', null, words.t('loading.earlier')) : null,
     allAsWanted(ctx),
     h(

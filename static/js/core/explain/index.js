@@ -13,6 +13,7 @@ import { explainWork } from './work.js';
 import { explainRest, isAtRest } from './rest.js';
 import { explainStart } from './start.js';
 import { explainStream } from './stream.js';
+import { sayMore } from './more.js';
 
 /** @typedef {import('../words.js').Piece} Piece */
 /** @typedef {import('../yaml.js').Line} Line */
@@ -56,6 +57,7 @@ import { explainStream } from './stream.js';
  * @property {string} version
  * @property {number} clock  the virtual time shown, ms since 1970
  * @property {boolean} [loading]  more of the trace is on its way
+ * @property {boolean} [more]  the hop repeats what was told in full before: only how many is said
  */
 /**
  * @typedef {{type: 'gate', span: number, gate: string, seq?: number}
@@ -68,7 +70,10 @@ import { explainStream } from './stream.js';
 /** @param {Model} model @param {Words} words @returns {Explanation} */
 export function explain(model, words) {
   const chosen = model.selected && explainSelected(model, model.selected, words);
-  return chosen || explainMoment(model, words);
+  if (chosen) return chosen;
+  const said = explainMoment(model, words);
+  const title = model.more ? sayMore(model, words) : '';
+  return title ? { ...said, title, voice: title } : said;
 }
 
 /** @param {Model} model @param {Selected} selected @param {Words} words */

@@ -1,0 +1,37 @@
+// @ts-check
+/** What repeats, as a number: "2 more Pods, the same way". */
+import { kindOf } from '../records.js';
+import { sortOf } from '../pace.js';
+
+/** @typedef {import('./index.js').Model} Model */
+
+/**
+ * How many of the same sort came after the first, up to this hop; '' where nothing repeats.
+ * @param {Model} model @param {import('../words.js').Words} words
+ */
+export function sayMore({ index, current }, words) {
+  const { hop, span, root } = current;
+  if (hop?.kind === 'kubelet') return started(index, root, hop.step, words);
+  if (span?.type !== 'request') return '';
+  const sort = sortOf(index, span.open, span);
+  const same = index.requests.filter(
+    (one) => one.roots.includes(root) && sortOf(index, one.open, one) === sort,
+  );
+  const n = same.length - 1;
+  const { verb, resource, subresource } = span.open;
+  const key =
+    subresource === 'binding' ? 'bound' : subresource || verb === 'create' ? subresource || verb : '';
+  const known = `more.${key}`;
+  return n > 0 ? words.t(words.has(known) ? known : 'more.other', { n, verb, kind: kindOf(resource) }) : '';
+}
+
+/** @param {import('../index.js').Index} index @param {number} root @param {string} step */
+function started(index, root, step, /** @type {import('../words.js').Words} */ words) {
+  const pods = new Set();
+  for (const seq of index.trails.get(root) || []) {
+    const record = index.record(seq);
+    if (record?.kind === 'kubelet' && record.step === step && record.state === 'end')
+      pods.add(record.pod);
+  }
+  return pods.size > 1 ? words.t('more.started', { n: pods.size - 1 }) : '';
+}
