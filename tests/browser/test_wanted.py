@@ -46,6 +46,8 @@ def test_a_crash_loop_stands_over_the_map_and_leads_to_the_exit(
     sight.says(said, re.compile(r"0 of 1 runs: crash has exited [3-9] times, code 1"))
 
     asking.control(demo, action="speed", speed=1)  # its back-off lasts longer than what follows
+    sight.press("l")
+    sight.says(sight.moment, "live")
     sight.settle()
     times = int(re.findall(r"exited (\d+) times", said.inner_text())[0])
     name, ready, status, restarts = kubectl("get", "pods", "crash", "--no-headers").split()[:4]

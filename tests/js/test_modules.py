@@ -1,4 +1,5 @@
-"""The page's model, tested by node: one test here for each tests/js/*.test.mjs."""
+"""The page's model, tested by node: one test here for each tests/js/*.test.mjs, and for each trace
+one that looks at every record."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from tests.tidy import sources
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.test.mjs"))
+EXHAUSTIVE = HERE / "known.test.mjs"
 SECONDS_MAX = 120
 
 
@@ -36,8 +38,23 @@ def test_the_page_has_a_type_for_every_kind_of_record(kind: str) -> None:
     assert fields == {*KINDS[kind], *(["object"] if kind == "write" else [])}
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.mjs"))
+@pytest.mark.parametrize(
+    "file",
+    [file for file in FILES if file != EXHAUSTIVE],
+    ids=lambda file: file.name.removesuffix(".test.mjs"),
+)
 def test_module(file: Path, traces: Path) -> None:
+    run(file, traces)
+
+
+@pytest.mark.parametrize("story", recorded.STORIES)
+def test_no_view_knows_what_follows_in(story: str, traces: Path, tmp_path: Path) -> None:
+    name = f"{story}.jsonl.gz"
+    (tmp_path / name).symlink_to(traces / name)
+    run(EXHAUSTIVE, tmp_path)
+
+
+def run(file: Path, traces: Path) -> None:
     node = shutil.which("node")
     assert node, "these tests need node on the PATH: tests/setup installs it"
     ran = subprocess.run(

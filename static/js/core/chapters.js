@@ -34,6 +34,7 @@ const BY_CONTROLLER = {
   garbagecollector: 'remove',
   namespace: 'remove',
 };
+const ACTING = /^(deployment|replicaset|job|statefulset|daemonset|scheduler|kubelet)\b/;
 const OF_POD = ['schedule', 'start', 'report'];
 const OF_OWNER = ['pods', ...OF_POD];
 // what follows when an object is created and all goes well
@@ -76,15 +77,12 @@ export function chaptersOf(index, root) {
  * @param {Chapter[]} list
  */
 function take(index, root, trail, record, list) {
-  // a component that looks and does nothing begins no chapter
-  const open = index.spanOf(record)?.open;
-  const acts = open?.kind === 'work' && /^(kubelet|scheduler)\b/.test(open.component);
-  if (!acts && !['request', 'write', 'kubelet'].includes(record.kind)) return;
+  // of a component that may look and do nothing only a request begins a chapter
+  const begins = record.kind === 'work' && ACTING.test(record.component);
+  if (!begins && !['request', 'write', 'kubelet'].includes(record.kind)) return;
   const id = chapterIdOf(index, root, trail, record, list);
   if (!id || list.length >= CHAPTERS_MAX || list.some((one) => one.id === id)) return;
-  const thing = id === 'store' ? record.seq : thingOf(index, trail, record);
-  const { seq, t } = index.record(thing) || record;
-  list.push({ id, seq, t, params: paramsOf(index, root, record) });
+  list.push({ id, seq: record.seq, t: record.t, params: paramsOf(index, root, record) });
 }
 
 /**
