@@ -268,15 +268,11 @@ class ClusterHost:
             "apiserver": self.cluster.context.life.state,
             "alarm": self.cluster.store.alarm,
             "held": recorder.held if self.kernel.frozen else None,
-            "waiting": self._waiting() if self.kernel.frozen else 0,
+            "waiting": self.inbox.count("request") if self.kernel.frozen else 0,
             "breakpoints": [
                 {"id": one.id, "kind": one.kind, **one.wanted} for one in recorder.breakpoints
             ],
         }
-
-    def _waiting(self) -> int:
-        """Requests from outside that wait until the cluster goes on."""
-        return sum(what == "request" for what, _, _ in self.inbox.waiting)
 
     def pause(self) -> None:
         self.paused = True

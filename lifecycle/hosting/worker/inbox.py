@@ -36,6 +36,10 @@ class Inbox:
             if not inputs:
                 del self._lines[line]
 
+    def count(self, what: str) -> int:
+        """How many inputs of a sort wait."""
+        return sum(one[0] == what for line in self._lines.values() for one in line)
+
     def listen(self, wake: Callable[[], None]) -> None:
         """`wake` is called from here on when the driver does not look by itself."""
         self._listeners.append(wake)

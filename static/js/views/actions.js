@@ -77,11 +77,9 @@ export function actionsOf(app) {
 function transport(app) {
   const { ui } = app;
   const sent = (/** @type {any[]} */ list) => {
-    if (!app.player.drives) return;
-    app.player.server.breakpoints = list;
-    if (app.player.live)
-      app.control({ action: 'breakpoint', set: list.map(({ label, ...rest }) => rest) });
-    app.draw();
+    if (app.player.live && !app.player.drives) return;
+    app.player.server.breakpoints = list; // of a recording they stop what is shown
+    app.control({ action: 'breakpoint', set: list.map(({ label, ...rest }) => rest) });
   };
   const points = () => app.player.server.breakpoints || [];
   return {

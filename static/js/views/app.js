@@ -119,6 +119,7 @@ export class App {
 
   /** @param {any} body */
   async control(body) {
+    this.draw();
     if (!this.player.drives) return;
     try {
       const said = await this.api.control(body);
