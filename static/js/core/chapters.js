@@ -16,25 +16,16 @@ import { lastPart } from './cluster.js';
 /**
  * @typedef {Object} Chapter
  * @property {string} id      ask, store, replicaset, pods, schedule, start, report, stop, remove,
- *   or the name of a controller
+ *   or the resource that is made
  * @property {number} seq     the record it begins with
  * @property {number} t
  * @property {Record<string, string>} params  of its sentence
  */
 
-/** @type {Record<string, string>} controller -> chapter; others have a chapter of their own name */
-const BY_CONTROLLER = {
-  deployment: 'replicaset',
-  replicaset: 'pods',
-  replicationcontroller: 'pods',
-  statefulset: 'pods',
-  daemonset: 'pods',
-  job: 'pods',
-  scheduler: 'schedule',
-  garbagecollector: 'remove',
-  namespace: 'remove',
-};
-const ACTING = /^(deployment|replicaset|job|statefulset|daemonset|scheduler|kubelet)\b/;
+// what a controller makes begins a chapter; some have a name of their own
+/** @type {Record<string, string>} */
+const BY_RESOURCE = { 'replicasets.apps': 'replicaset' };
+const ACTING = /^(scheduler|kubelet)\b/;
 const OF_POD = ['schedule', 'start', 'report'];
 const OF_OWNER = ['pods', ...OF_POD];
 // what follows when an object is created and all goes well
@@ -101,10 +92,14 @@ function chapterIdOf(index, root, trail, record, list) {
   }
   if (span.type === 'work') {
     const { component, key } = span.open;
-    if (component.startsWith('kubelet/')) return isEnding(index, key, record.seq) ? 'stop' : 'start';
-    const id = BY_CONTROLLER[component] || component;
-    const reported = list.some((one) => one.id === 'report');
-    return reported && list.some((one) => one.id === id) && id !== 'schedule' ? 'report' : id;
+    if (component.startsWith('kubelet/'))
+      return isEnding(index, key, record.seq) ? 'stop' : 'start';
+    if (component === 'scheduler') return 'schedule';
+    const made = index.spanOf(record);
+    if (made?.type !== 'request' || made.cls !== 'change') return '';
+    const { resource, subresource, verb } = made.open;
+    if (subresource) return list.some((one) => one.id === 'report') ? 'report' : '';
+    return verb.startsWith('delete') ? 'remove' : BY_RESOURCE[resource] || resource;
   }
   const { client, namespace, name, verb } = span.open;
   if (!client.startsWith('kubelet/')) return '';
@@ -128,7 +123,10 @@ function hasRun(
   /** @type {number} */ seq,
 ) {
   return (index.steps.get(key) || []).some(
-    (one) => one.seq <= seq && one.kind === 'kubelet' && one.step === 'container' &&
+    (one) =>
+      one.seq <= seq &&
+      one.kind === 'kubelet' &&
+      one.step === 'container' &&
       one.state !== 'begin',
   );
 }

@@ -285,7 +285,8 @@ export function lanesOf(index, state, busy, most) {
 const NO_CONTROLLER = new Set(['scheduler', 'apiserver', 'etcdctl']);
 
 /** @param {string} component */
-export const isController = (component) => !component.includes('/') && !NO_CONTROLLER.has(component);
+export const isController = (component) =>
+  !component.includes('/') && !NO_CONTROLLER.has(component);
 
 /** @param {State} state @param {string} component */
 export function queueOf(state, component) {

@@ -22,9 +22,6 @@ const WORDS_MIN = Object.freeze({ filter: 14, score: 18, select: 14, preempt: 18
 const WORDS_LEAST = 4;
 // of what repeats, each but the last
 const REPEAT_MS = 60;
-// a kubelet's steps whose beginning, and whose end, is told
-const BEGINS = ['volumes', 'sandbox', 'image', 'terminate'];
-const ENDS = ['network', 'image', 'container', 'ready', 'terminate'];
 
 // stops waiting above which everything goes faster, and above which telling makes no sense
 const BACKLOG_EASY = 1500;
@@ -97,8 +94,7 @@ export class Pace {
       case 'schedule':
         return record.phase !== 'bind';
       case 'kubelet':
-        if (record.state === 'fail') return true;
-        return (record.state === 'begin' ? BEGINS : ENDS).includes(record.step);
+        return record.state !== 'begin' || !!record.detail?.image; // what takes long, twice
       case 'response': // the gate that refused it has said so
         return !span?.records.some((one) => one.kind === 'gate' && one.verdict === 'deny');
       default:

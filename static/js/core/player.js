@@ -411,7 +411,8 @@ export class Player {
 
   /** While telling, the way is that of the command at the cursor, whatever is pinned. */
   _trail() {
-    return trailOf(this.history.index, this.follow.pod && this.past ? this.follow : {}, this.cursor);
+    const follow = this.follow.pod && this.past ? this.follow : {};
+    return trailOf(this.history.index, follow, this.cursor);
   }
 
   /** How many hops wait to be told; another command that waits counts as many. */

@@ -22,14 +22,16 @@ export default {
   'chapter.replicaset.text':
     'The {component} controller sees the change and sets a ReplicaSet to work.',
   'chapter.pods': 'Pods',
-  'chapter.pods.text': 'The {component} controller sees to it that as many pods are stored as are wanted.',
+  'chapter.pods.text':
+    'The {component} controller sees to it that as many pods are stored as are wanted.',
   'chapter.schedule': 'Schedule',
   'chapter.schedule.text': 'The scheduler chooses a node for {pod}: filter, score, bind.',
   'chapter.start': 'Start',
   'chapter.start.text':
     'The kubelet on {node} brings {pod} up: volumes, sandbox, network, image, container.',
   'chapter.report': 'Report',
-  'chapter.report.text': 'What became of it is written back: the kubelet first, then each controller.',
+  'chapter.report.text':
+    'What became of it is written back: the kubelet first, then each controller.',
   'chapter.stop': 'Stop',
   'chapter.stop.text': 'The kubelet on {node} ends {pod} and frees what it had.',
   'chapter.remove': 'Remove',

@@ -1,13 +1,14 @@
 // @ts-check
 /** The chapters of the command on view, as segments above the time axis. */
 import { begunAt, chapterAt, chaptersOf, toCome } from '../core/chapters.js';
+import { kindOf } from '../core/records.js';
 import { h } from './dom.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/words.js').Words} Words */
 
 /** @param {Words} words @param {string} id */
-const nameOf = (words, id) => (words.has(`chapter.${id}`) ? words.t(`chapter.${id}`) : id);
+const nameOf = (words, id) => (words.has(`chapter.${id}`) ? words.t(`chapter.${id}`) : kindOf(id));
 
 /** The chapter of this moment, in words; null outside of any. @param {Context} ctx */
 export function chapterOf({ words, whole, current, state }) {

@@ -304,7 +304,7 @@ export function funnel(ctx) {
       h(
         'div.m',
         null,
-        h('i', { style: { width: `${counts.wanted ? Math.min(100, (100 * n) / counts.wanted) : 0}%` } }),
+        h('i', { style: { width: `${Math.min(100, (100 * n) / (counts.wanted || n || 1))}%` } }),
       ),
     );
   return h(

@@ -19,10 +19,9 @@ export function sayMore({ index, current }, words) {
   );
   const n = same.length - 1;
   const { verb, resource, subresource } = span.open;
-  const key =
-    subresource === 'binding' ? 'bound' : subresource || verb === 'create' ? subresource || verb : '';
-  const known = `more.${key}`;
-  return n > 0 ? words.t(words.has(known) ? known : 'more.other', { n, verb, kind: kindOf(resource) }) : '';
+  const known = `more.${subresource === 'binding' ? 'bound' : subresource || verb}`;
+  const key = words.has(known) ? known : 'more.other';
+  return n > 0 ? words.t(key, { n, verb, kind: kindOf(resource) }) : '';
 }
 
 /** @param {import('../index.js').Index} index @param {number} root @param {string} step */
