@@ -57,7 +57,7 @@ class ClusterHost:
         self.wall = wall
         self.staged: list[Message] = [] if staged is None else staged
         self.commits = 0
-        self.inbox = inbox or Inbox()
+        self.inbox = Inbox() if inbox is None else inbox
         self.offer = self.inbox.offer  # an input from outside
         self._inputs: list[InputRow] = []
         self._input_count = cluster.state.control.get("inputs", 0)
