@@ -31,6 +31,7 @@ ADMIN = cast.Person("kubernetes-admin", ("system:masters",))
 CA_NAME = "kubernetes"
 CA_DAYS, LEAF_DAYS = 3650, 365
 RENEW_BEFORE_DAYS = 7
+BACKDATED = datetime.timedelta(days=3650)
 _SERVER_NAMES = (
     "localhost",
     "127.0.0.1",
@@ -207,9 +208,10 @@ class _Maker:
     ) -> x509.CertificateBuilder:
         from cryptography import x509
 
-        # as kubeadm does: valid since the CA is, so that no cluster's clock is before it
-        start = self.moment - datetime.timedelta(minutes=5)
-        end = start + datetime.timedelta(days=days)
+        # valid since the CA is, as kubeadm makes them, and that since long ago: a cluster whose
+        # certificates were lost goes on at the time at which it stopped
+        start = self.moment - BACKDATED
+        end = self.moment + datetime.timedelta(days=days)
         if self._ca is not None:
             start = self._ca[0].not_valid_before_utc
             end = min(end, self._ca[0].not_valid_after_utc)

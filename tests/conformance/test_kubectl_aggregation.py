@@ -31,6 +31,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 @pytest.fixture(scope="module")
 def fresh(alone: Demo, home: Path) -> Kubectl:
     kubectl = Kubectl(kubectls.newest(), alone.data_dir, home)
+    kubectl.until(bool, "get", "nodes", "-o", "name")
     kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
     return kubectl
 

@@ -46,6 +46,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 @pytest.fixture(scope="module")
 def _pod(played: Demo, home: Path) -> None:
     admin = Kubectl(kubectls.newest(), played.data_dir, home)
+    admin.until(bool, "get", "nodes", "-o", "name")
     admin("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
     admin("create", "-f", "-", given=POD % "web")
     two = (POD % "two") + "  - {name: gone, image: nginx}\n"
@@ -207,6 +208,7 @@ def test_one_process_carries_streams_too(tmp_path: Path) -> None:
     with Demo(tmp_path / "data", "--single-process", "--speed", "max", driver=FAKE) as demo:
         (tmp_path / "home").mkdir()
         admin = Kubectl(kubectls.newest(), demo.data_dir, tmp_path / "home")
+        admin.until(bool, "get", "nodes", "-o", "name")
         admin("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
         admin("create", "-f", "-", given=POD % "web")
         admin("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
