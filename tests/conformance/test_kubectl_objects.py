@@ -88,6 +88,7 @@ def test_diff_and_replace(kubectl: Kubectl) -> None:
     kubectl("delete", "cm", "settings")
 
 
+@since(1, 27, "it says less of an invalid request")
 def test_patches_of_three_types(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", given=manifests.WEB)
 
