@@ -57,7 +57,7 @@ class ClusterHost:
         self.wall = wall
         self.staged: list[Message] = [] if staged is None else staged
         self.commits = 0
-        self.inbox = Inbox() if inbox is None else inbox
+        self.inbox = inbox or Inbox()
         self.offer = self.inbox.offer  # an input from outside
         self._inputs: list[InputRow] = []
         self._input_count = cluster.state.control.get("inputs", 0)
@@ -137,7 +137,7 @@ class ClusterHost:
             began = now
             if kernel.has_outside():
                 now = self._run(now, end, kernel.has_outside)
-                while self.inbox and now < end and not kernel.frozen:
+                while self.inbox.waits() and now < end and not kernel.frozen:
                     self._take_in()
                     now = self._run(now, end, kernel.has_outside)
                 self._inside_owed = max(now - began, INSIDE_SHARE_SECONDS_MIN)
@@ -146,7 +146,7 @@ class ClusterHost:
                 self._inside_owed -= now - began
                 if not kernel.has_ready() and not self._fire():
                     self._inside_owed = 0.0
-                    if kernel.frozen or not self.inbox:
+                    if kernel.frozen or not self.inbox.waits():
                         return
             if kernel.frozen or self._outside_done or now >= end:
                 return
@@ -194,7 +194,7 @@ class ClusterHost:
         """How long nothing will happen by itself: 0 to run at once, None until an input comes."""
         if self.kernel.frozen:
             return None
-        if self.inbox:
+        if self.inbox.waits():
             return 0.0
         due = self.kernel.next_due(jump=self._jumps())
         if due is None:

@@ -20,7 +20,8 @@ class Inbox:
         self.asking = 0  # calls to the network under way: virtual time does not leap past them
         self._listeners: list[Callable[[], None]] = []
 
-    def __bool__(self) -> bool:
+    def waits(self) -> bool:
+        """Whether there is any input."""
         return bool(self._lines)
 
     def offer(self, what: str, data: Any, start: Callable[[], Any], line: str = "") -> None:
