@@ -16,6 +16,7 @@ from lifecycle.hosting.scripted import Answer, identity
 from lifecycle.hosting.worker import clusterhost
 from lifecycle.hosting.worker.clock import MAX, RUN
 from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace.recorder import Breakpoint
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
@@ -109,6 +110,18 @@ class Rig:
         for number in range(tasks):
             kernel.spawn(f"busy {number}", work(), span=0)
         return steps
+
+
+def test_what_others_put_into_its_inbox_is_taken_in() -> None:
+    inbox = Inbox()
+    cluster = Cluster(scripted.default_inputs(), Watched())
+    host = ClusterHost(cluster, Wall(), mode=MAX, speed=1.0, inbox=inbox)
+    taken: list[str] = []
+
+    inbox.offer("call", [1], lambda: taken.append("an answer"))
+    host.run_slice(1.0)
+
+    assert taken == ["an answer"]
 
 
 def test_a_request_that_comes_during_a_slice_is_admitted_in_it() -> None:
