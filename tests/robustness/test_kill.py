@@ -21,6 +21,7 @@ from tests.lifecycle.hosting.running import REAL, Demo, wait_for_end
 PODS = "/api/v1/namespaces/default/pods"
 SETS = "/apis/apps/v1/namespaces/default/replicasets"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+NODES = 6
 READY_SECONDS = 100
 POLL_SECONDS = 0.1  # between two looks, which cost the cluster as much as a pod does
 SEED = 20
@@ -32,7 +33,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], Demo]]:
     running: list[Demo] = []
 
     def start() -> Demo:
-        demo = Demo(tmp_path / "data", "--speed", "max", "--nodes", "6", driver=REAL)
+        demo = Demo(tmp_path / "data", "--speed", "max", "--nodes", str(NODES), driver=REAL)
         running.append(demo.__enter__())
         return demo
 
@@ -118,6 +119,14 @@ def kill(*pids: int) -> None:
         assert wait_for_end(pid)
 
 
+def has_its_own_pods(client: Client) -> bool:
+    """Whether the cluster's own pods run; before that they preempt others on the first node."""
+    of = "/apis/apps/v1/namespaces/kube-system"
+    ready = [one["status"].get("readyReplicas") for one in client.items(f"{of}/deployments")]
+    proxies = [one["status"].get("numberReady") for one in client.items(f"{of}/daemonsets")]
+    return bool(ready) and all(ready) and proxies == [NODES]
+
+
 def start_pods(client: Client) -> int:
     """Two deployments of 140 pods, and as many of 20 single pods as are let in."""
     for name in ("left", "right"):
@@ -131,6 +140,7 @@ def start_pods(client: Client) -> int:
 def test_kill_while_300_pods_start(start: Callable[[], Demo], tmp_path: Path, which: str) -> None:
     demo = start()
     client = Client(demo, tmp_path)
+    until(lambda: has_its_own_pods(client), "the cluster's own pods do not run")
     singles = start_pods(client)
     edge, worker = demo.endpoints["pid"], demo.endpoints["worker_pid"]
     kill(*{"worker": [worker], "both": [edge, worker]}[which])
