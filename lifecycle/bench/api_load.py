@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lifecycle.bench import machine
+from lifecycle.bench import harness
 from lifecycle.bench.demo_start import Demo
 
 CONNECTIONS = 32
@@ -23,12 +23,17 @@ CREATES = 6400
 READS = 1000
 WATCHES = 1000
 WRITES = 20
+LINE_BYTES_MAX = 1 << 16
 _MAPS = "/api/v1/namespaces/default/configmaps"
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-def run() -> dict[str, Any]:
+def run(runs: int = harness.RUNS) -> dict[str, Any]:
+    return harness.repeated("api", _once, runs, connections=CONNECTIONS, watches=WATCHES)
+
+
+def _once() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         demo = Demo(Path(name))
         try:
@@ -46,20 +51,16 @@ async def _measure(demo: Demo, client: Client) -> dict[str, Any]:
     delays = await client.watch(WATCHES, WRITES)
     after = client.memory_mib
     return {
-        "bench": "api",
-        "connections": CONNECTIONS,
         "creates": len(creates),
         "creates_per_second": round(len(creates) / seconds, 1),
         "create_p50_ms": percentile(creates, 50),
         "create_p99_ms": percentile(creates, 99),
         "get_p50_ms": percentile(reads, 50),
         "get_p99_ms": percentile(reads, 99),
-        "watches": WATCHES,
         "watch_p50_ms": percentile(delays, 50),
         "watch_p99_ms": percentile(delays, 99),
         "watches_rss_mib": round(after - before, 1),
         "rss_mib": round(after, 1),
-        "machine": machine.describe(),
     }
 
 
@@ -147,8 +148,10 @@ class Client:
         await asyncio.gather(*followers)
         return delays
 
-    async def connect(self) -> Connection:
-        return await asyncio.open_connection(self._host, self._port, ssl=self._tls)
+    async def connect(self, line_bytes: int = LINE_BYTES_MAX) -> Connection:
+        return await asyncio.open_connection(
+            self._host, self._port, ssl=self._tls, limit=line_bytes
+        )
 
 
 def _config_map(name: str, **data: str) -> bytes:

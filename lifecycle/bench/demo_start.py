@@ -6,13 +6,9 @@ watches until the first pod is Running.
 
 from __future__ import annotations
 
-import base64
-import http.client
 import itertools
 import json
-import os
 import signal
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -21,12 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lifecycle.bench import harness, machine
+from lifecycle.bench.client import TIMEOUT_SECONDS, Api
 
 RUNS = 5
-TIMEOUT_SECONDS = 60
 
 
 def run(runs: int = RUNS) -> dict[str, Any]:
@@ -50,8 +44,8 @@ def _measure(folder: Path, number: int) -> dict[str, Any]:
 LIMITS = {"pods": 20_000, "namespace-pods": 20_000, "namespace-objects": 50_000}
 
 
-class Demo:
-    """One running demo."""
+class Demo(Api):
+    """One running demo, and its admin."""
 
     def __init__(
         self, folder: Path, *, nodes: int = 3, speed: str = "max",
@@ -68,40 +62,18 @@ class Demo:
         root = Path(__file__).resolve().parents[2]
         self._process = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL)
         self._endpoints = self._wait_endpoints()
-        self._connection = self._connect()
-
-    def create(self, name: str, pods: int) -> None:
-        labels = {"app": name}
-        container = {"name": "nginx", "image": "nginx:1.27"}
-        body = {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": name},
-            "spec": {
-                "replicas": pods,
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-            },
-        }
-        status, answer = self._send("POST", "/apis/apps/v1/namespaces/default/deployments", body)
-        if status != 201:
-            raise RuntimeError(f"the create answered {status}: {answer!r}")
-
-    def wait_running(self, name: str, pods: int, seconds: float = TIMEOUT_SECONDS) -> None:
-        path = f"/apis/apps/v1/namespaces/default/deployments/{name}"
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            _, answer = self._send("GET", path)
-            if json.loads(answer).get("status", {}).get("readyReplicas", 0) >= pods:
-                return
-            time.sleep(0.005)
-        raise RuntimeError(f"{pods} pods of {name} did not run within {seconds} s")
+        super().__init__(Path(self._endpoints["kubeconfig"]))
 
     def memory(self) -> tuple[float, float]:
-        return (
-            machine.rss_mib(self._endpoints["pid"]),
-            machine.rss_mib(self._endpoints["worker_pid"]),
-        )
+        return machine.rss_mib(self.pid), machine.rss_mib(self.worker)
+
+    @property
+    def pid(self) -> int:
+        return int(self._endpoints["pid"])
+
+    @property
+    def worker(self) -> int:
+        return int(self._endpoints["worker_pid"])
 
     @property
     def https(self) -> str:
@@ -137,27 +109,3 @@ class Demo:
             time.sleep(0.002)
         self._process.kill()
         raise RuntimeError("the demo did not start")
-
-    def _connect(self) -> http.client.HTTPSConnection:
-        config = yaml.safe_load(Path(self._endpoints["kubeconfig"]).read_text())
-        context = ssl.create_default_context(
-            cadata=_pem(config["clusters"][0]["cluster"]["certificate-authority-data"])
-        )
-        user = config["users"][0]["user"]
-        with tempfile.TemporaryDirectory() as name:
-            chain, key = os.path.join(name, "c"), os.path.join(name, "k")
-            Path(chain).write_text(_pem(user["client-certificate-data"]))
-            Path(key).write_text(_pem(user["client-key-data"]))
-            context.load_cert_chain(chain, key)
-        host, _, port = self.https.partition(":")
-        return http.client.HTTPSConnection(host, int(port), context=context)
-
-    def _send(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        data = json.dumps(body) if body is not None else None
-        self._connection.request(method, path, data, {"Content-Type": "application/json"})
-        answer = self._connection.getresponse()
-        return answer.status, answer.read()
-
-
-def _pem(text: str) -> str:
-    return base64.b64decode(text).decode()

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lifecycle.bench import demo_start, machine
+from lifecycle.bench import demo_start, harness, machine
 
 PODS_ON_A_NODE = 100
 ROWS = 5000
@@ -23,13 +23,26 @@ ROW_BYTES = 3400
 LONGEST = ("longest_step_ms", "longest_step", "longest_slice_ms", "longest_commit_ms")
 
 
-def run(pods: int = 1000, in_memory: bool = False) -> dict[str, Any]:
-    """One measurement. Django must be set up; its store is pointed at a new directory."""
+def run(pods: int, runs: int = harness.RUNS, in_memory: bool = False) -> dict[str, Any]:
+    """Django must be set up; its store is pointed at new directories."""
+    store = "memory" if in_memory else "sqlite, synchronous=FULL"
+    return harness.repeated(
+        "lifecycle",
+        lambda: once(pods, in_memory),
+        runs,
+        pods=pods,
+        nodes=nodes_for(pods),
+        store=store,
+    )
+
+
+def once(pods: int, in_memory: bool = False) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        return _measure(pods, Path(folder), in_memory)
+        return measure(pods, Path(folder), in_memory)
 
 
-def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
+def measure(pods: int, folder: Path, in_memory: bool = False) -> dict[str, Any]:
+    """One measurement, whose store stays in the folder."""
     from apiserver_app.etcd.backend import Backend, MemoryBackend
     from apiserver_app.etcd.log import DatabaseBackend
     from lifecycle.hosting import schema, scripted
@@ -68,27 +81,21 @@ def _measure(pods: int, folder: Path, in_memory: bool) -> dict[str, Any]:
     )
     if running != pods:
         raise RuntimeError(f"only {running} of {pods} pods are running")
-    floor = None if in_memory else _raw_rows_per_second()
     revisions = cluster.store.revision - first_revision
+    floor = {} if in_memory else _beside_raw_inserts(revisions / seconds)
     return {
-        "bench": "lifecycle",
-        "pods": pods,
-        "nodes": nodes,
-        "store": "memory" if in_memory else "sqlite, synchronous=FULL",
         "pods_per_second": round(pods / seconds, 1),
         "cpu_seconds": round(cpu, 3),
         "wall_seconds": round(seconds, 3),
         "records_per_pod": round((cluster.recorder.seq - first_seq) / pods, 1),
         "revisions_per_pod": round(revisions / pods, 2),
         "revisions_per_second": round(revisions / seconds, 1),
-        "raw_inserts_per_second": floor and round(floor, 1),
-        "ratio_to_raw_inserts": floor and round(revisions / seconds / floor, 4),
+        **floor,
         "longest_step_ms": round(host.longest * 1000, 1),
         "longest_step": host.longest_task.name if host.longest_task else "",
         "longest_slice_ms": round(slice_ * 1000, 1),
         "longest_commit_ms": round(commit * 1000, 1),
         "rss_mib": machine.rss_mib(),
-        "machine": machine.describe(),
     }
 
 
@@ -140,6 +147,12 @@ async def _create(cluster: Any, pods: int) -> None:
             },
         },
     )
+
+
+def _beside_raw_inserts(revisions_per_second: float) -> dict[str, float]:
+    floor = _raw_rows_per_second()
+    ratio = round(revisions_per_second / floor, 4)
+    return {"raw_inserts_per_second": round(floor, 1), "ratio_to_raw_inserts": ratio}
 
 
 def _raw_rows_per_second() -> float:

@@ -32,6 +32,12 @@ def rss_mib(pid: int | None = None) -> float:
     return round(pages * resource.getpagesize() / 2**20, 1)
 
 
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process has used until now."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _build() -> str:
     """What a build of Python has to do with how fast it is."""
     flags = str(sysconfig.get_config_var("CONFIG_ARGS") or "")

@@ -6,22 +6,61 @@ import importlib
 import inspect
 import io
 import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from lifecycle.bench import harness
+from lifecycle.bench import harness, nodes
 from lifecycle.management.commands import bench
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_last_line_is_one_json_object_with_figures_and_the_machine() -> None:
     out = io.StringIO()
-    call_command("bench", "lifecycle", "--pods", "3", "--memory", "--json", stdout=out)
+    call_command(
+        "bench", "lifecycle", "--pods", "3", "--runs", "1", "--memory", "--json", stdout=out
+    )
     figures = json.loads(out.getvalue().splitlines()[-1])
     assert (figures["bench"], figures["pods"], figures["store"]) == ("lifecycle", 3, "memory")
     assert figures["pods_per_second"] > 0 and figures["revisions_per_pod"] > 5
     assert {"cpu", "cores", "memory_gib", "python", "system"} <= set(figures["machine"])
+
+
+def measured(*arguments: str) -> dict[str, Any]:
+    out = io.StringIO()
+    call_command("bench", *arguments, "--runs", "1", "--json", stdout=out)
+    figures: dict[str, Any] = json.loads(out.getvalue().splitlines()[-1])
+    return figures
+
+
+@pytest.mark.seconds_max(60)
+def test_nodes_are_ready_before_their_pods_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes, "PODS", 5)
+    figures = measured("nodes", "--nodes", "4")
+    assert (figures["nodes"], figures["pods"]) == (4, 5)
+    assert figures["all_ready_seconds"] > 0 and figures["pods_ready_seconds"] > 0
+
+
+@pytest.mark.seconds_max(120)
+def test_webernetes_and_this_run_the_same_in_turn() -> None:
+    figures = measured("peers", "--pods", "2")
+    theirs, ours = figures["webernetes_cpu_seconds"], figures["here_cpu_seconds"]
+    assert figures["times_webernetes_cpu_seconds"] == round(theirs / ours, 2) > 0
+
+
+@pytest.mark.seconds_max(60)
+def test_a_recording_is_saved_taken_in_and_read() -> None:
+    """In a process of its own: this one's database is in memory."""
+    command = [sys.executable, "manage.py", "bench", "replay", "--pods", "2", "--runs", "1"]
+    done = subprocess.run([*command, "--json"], cwd=ROOT, capture_output=True, check=True)
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["records"] > 100 and figures["seek_p50_ms"] > 0
 
 
 @pytest.mark.parametrize("name", bench.BENCHES)

@@ -16,6 +16,8 @@ examples:
   python manage.py bench startup --json
   python manage.py bench joining --pods 1000 --json
   python manage.py bench api --json
+  python manage.py bench nodes --nodes 5000 --runs 1 --json
+  python manage.py bench peers --pods 300 --kubeconfig ~/.kube/real --json
   python manage.py bench all --json
   python manage.py bench churn --hours 10 --json
   python manage.py bench attack --only "a fork bomb" --json
@@ -30,6 +32,10 @@ class Command(BaseCommand):
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("name", choices=(*BENCHES, "all"), help="what to measure")
         parser.add_argument("--pods", type=int, default=1000, help="pods to start")
+        parser.add_argument("--nodes", type=int, default=5000, help="of a large cluster (nodes)")
+        parser.add_argument(
+            "--kubeconfig", default="", help="of a real cluster's admin, to compare with (peers)"
+        )
         parser.add_argument("--runs", type=int, default=3, help="how often to measure")
         parser.add_argument(
             "--only", action="append", default=[], help="one attack of all (attack)"
@@ -39,7 +45,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object, on one line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for name in ("pods", "runs"):
+        for name in ("pods", "nodes", "runs"):
             if options[name] < 1:
                 raise CommandError(f"--{name} must be at least 1")
         if options["name"] == "all":
@@ -55,13 +61,17 @@ class Command(BaseCommand):
 
 # name -> module of lifecycle.bench, its function, and the options that it takes
 BENCHES = {
-    "lifecycle": ("lifecycle_pods", "run", ("pods", "memory")),
+    "lifecycle": ("lifecycle_pods", "run", ("pods", "runs", "memory")),
     "latency": ("latency", "run", ("pods", "runs")),
     "joining": ("viewers", "joining", ("pods", "runs")),
     "viewers": ("viewers", "run", ("runs",)),
     "startup": ("demo_start", "run", ("runs",)),
     "memory": ("memory", "run", ("pods", "runs")),
-    "api": ("api_load", "run", ()),
+    "api": ("api_load", "run", ("runs",)),
+    "store": ("store", "run", ("runs",)),
+    "replay": ("replay", "run", ("pods", "runs")),
+    "nodes": ("nodes", "run", ("nodes", "runs")),
+    "peers": ("peers", "run", ("pods", "runs", "kubeconfig")),
     "attack": ("attack", "run", ("only",)),
     "churn": ("churn", "run", ("hours",)),
 }
@@ -69,6 +79,7 @@ BENCHES = {
 ALL = (
     ("latency", 100), ("latency", 300), ("latency", 1000), ("api", 0), ("viewers", 0),
     ("joining", 1000), ("memory", 100), ("memory", 10_000), ("startup", 0),
+    ("store", 0), ("replay", 1000), ("nodes", 0), ("peers", 100), ("peers", 300), ("peers", 1000),
 )  # fmt: skip
 
 
