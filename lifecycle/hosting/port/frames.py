@@ -4,6 +4,7 @@ A frame is a list of messages; a message is a tuple whose first item names it.
 
 edge to worker
   ("req", id, cluster, method, path, query, headers, body, tls, outside_addr)
+  ("part", id, data)                   of the body of a large "req" that follows; alone in its frame
   ("cancel", id)                       the client of this request is gone
   ("data", id, data)                   what the client of a switched connection sent
   ("took", id, count)                  so much of a paced answer is on its way to the client

@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import socket
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from lifecycle.hosting.port import edgeport, frames
 
 POLL_BYTES = 1 << 18
 PIECE_BYTES = 16 << 20  # the size at which frames, and single bodies, are split
+LARGE_BYTES = 64 << 10  # a body beyond this crosses in parts, between which all else overtakes it
 HOSTS = ("socket", "loop", "channels")
+_BODY = 7  # of a "req"
 
 
 def check_host(name: str) -> str:
@@ -71,12 +74,50 @@ class SocketLink(asyncio.Protocol):
         self._reader = frames.FrameReader()
         self._transport: asyncio.Transport | None = None
         self._finished = False
+        self._is_full = False  # the other end does not keep up
+        self._large: deque[tuple[frames.Message, int]] = deque()  # and how much of the body is sent
+        self._received: dict[int, bytearray] = {}  # parts of bodies, by request
 
     def send(self, messages: list[frames.Message]) -> None:
         """Sends one or more frames; drops them after `finish` and when the other end is closed."""
         if self._transport is not None and not self._finished and not self._transport.is_closing():
-            for some in pieces(messages):
+            for some in pieces([one for one in messages if not self._is_put_off(one)]):
                 self._transport.write(frames.encode_frame(some))
+            if self._large:
+                self._send_large()
+
+    def _is_put_off(self, message: frames.Message) -> bool:
+        """Whether it is a large request, or ends one that has not been sent."""
+        if message[0] == "req" and len(message[_BODY]) > LARGE_BYTES:
+            self._large.append((message, 0))
+            return True
+        if message[0] == "cancel" and self._large:
+            left = deque(one for one in self._large if one[0][1] != message[1])
+            self._large, before = left, self._large
+            return any(sent == 0 and one[1] == message[1] for one, sent in before)
+        return False
+
+    def _send_large(self) -> None:
+        """Sends parts of large requests in turn, for as long as the other end keeps up."""
+        assert self._transport is not None
+        while self._large and not self._is_full and not self._transport.is_closing():
+            message, sent = self._large.popleft()
+            body = message[_BODY][sent : sent + LARGE_BYTES]
+            sent += len(body)
+            if sent < len(message[_BODY]):
+                self._large.append((message, sent))
+                message = ("part", message[1], body)
+            else:
+                message = (*message[:_BODY], body, *message[_BODY + 1 :])
+            self._transport.write(frames.encode_frame([message]))
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        if not self._finished:
+            self._send_large()
 
     def poll(self) -> None:
         """Receives what waits on the socket, without returning to the loop."""
@@ -104,7 +145,21 @@ class SocketLink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         for messages in self._reader.feed(data):
-            self._receive(messages)
+            if messages[0][0] == "part":  # alone in its frame
+                self._received.setdefault(messages[0][1], bytearray()).extend(messages[0][2])
+            else:
+                self._receive(
+                    [self._whole(one) for one in messages] if self._received else messages
+                )
+
+    def _whole(self, message: frames.Message) -> frames.Message:
+        """With the parts of its body that came before."""
+        if message[0] not in ("req", "cancel") or message[1] not in self._received:
+            return message
+        body = self._received.pop(message[1])
+        if message[0] == "cancel":
+            return message
+        return (*message[:_BODY], bytes(body + message[_BODY]), *message[_BODY + 1 :])
 
     def eof_received(self) -> bool:
         """The other end sends no more. Keep this direction open until its owner closes it."""

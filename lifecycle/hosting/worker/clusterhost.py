@@ -3,7 +3,8 @@
 A slice is one database transaction. Whatever the cluster says to the outside (answers, watch
 lines, trace records) waits in `staged` until the commit that makes it true. Four rules decide the
 order: outside requests are admitted inside a slice; they run before all else; a slice is cut once
-one of them is done; and after a burst of them the cluster's own work gets at least as long.
+one of them is done; and after a burst of them the cluster's own work gets at least as long, though
+not longer than a slice.
 
 All that depends on wall time happens at admission, and each admission is logged with its kernel
 step, so that the same inputs at the same steps give the same run.
@@ -31,7 +32,7 @@ from lifecycle.trace import storage
 
 LIVE_BYTES_MAX = 16 << 20  # a batch beyond this, of one huge record, is left to the store
 LOOK_SECONDS = 0.001  # of the cluster's own work between two looks at the inbox
-INSIDE_SHARE_SECONDS_MIN = 0.0005
+INSIDE_SHARE_SECONDS_MIN, INSIDE_SHARE_SECONDS_MAX = 0.0005, 0.02  # after a burst of requests
 
 PATH_CHARACTERS = 160  # of a request, in its label
 
@@ -92,7 +93,7 @@ class ClusterHost:
         query, headers = masking.query(request.query), masking.headers(request.headers)
         body = masking.body(request.path, request.body)
         told = [number, request.method, request.path, query, headers, body, sender]
-        self.inbox.offer("request", told, start, _line(request))
+        self.inbox.offer("request", told, start, _line(request), len(request.body))
 
     def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:
         """What stopped workers of this cluster before is told, and what did so twice is not run."""
@@ -140,7 +141,8 @@ class ClusterHost:
                 while self.inbox.waits() and now < end and not kernel.frozen:
                     self._take_in()
                     now = self._run(now, end, kernel.has_outside)
-                self._inside_owed = max(now - began, INSIDE_SHARE_SECONDS_MIN)
+                spent = max(now - began, INSIDE_SHARE_SECONDS_MIN)
+                self._inside_owed = min(spent, INSIDE_SHARE_SECONDS_MAX)
             else:
                 now = self._run(now, min(end, now + LOOK_SECONDS), kernel.has_ready)
                 self._inside_owed -= now - began
@@ -171,7 +173,7 @@ class ClusterHost:
         self._take_in()
 
     def _take_in(self) -> None:
-        for what, data, start in self.inbox.take():
+        for what, data, start, _ in self.inbox.take():
             self.kernel.advance(self.clock.target())
             self._log(what, data)
             start()

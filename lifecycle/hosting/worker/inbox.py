@@ -2,7 +2,8 @@
 
 Made before the cluster: what brings inputs in (the network, the driver) and what takes them (the
 host) both have it, and need not know each other. Requests stand in a line for each client, so that
-one who sends many waits behind all others, and not they behind him.
+one who sends many waits behind all others, and not they behind him; and a small request is taken
+before a large one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-Input = tuple[str, Any, Callable[[], Any]]  # what it is, its data for the log, what it starts
+# what it is, its data for the log, what it starts, its bytes
+Input = tuple[str, Any, Callable[[], Any], int]
 
 
 class Inbox:
@@ -24,15 +26,17 @@ class Inbox:
         """Whether there is any input."""
         return bool(self._lines)
 
-    def offer(self, what: str, data: Any, start: Callable[[], Any], line: str = "") -> None:
+    def offer(
+        self, what: str, data: Any, start: Callable[[], Any], line: str = "", size: int = 0
+    ) -> None:
         """Puts in an input; whoever drives the host looks at it in its own time. What is in no
         client's line does not wait."""
-        self._lines.setdefault(line, deque()).append((what, data, start))
+        self._lines.setdefault(line, deque()).append((what, data, start, size))
 
     def take(self) -> Iterator[Input]:
         """The first input of each line, and all of those in none."""
         yield from self._lines.pop("", ())
-        for line, inputs in list(self._lines.items()):
+        for line, inputs in sorted(self._lines.items(), key=_size):
             yield inputs.popleft()
             if not inputs:
                 del self._lines[line]
@@ -49,3 +53,7 @@ class Inbox:
         """Has the inputs taken soon."""
         for listener in self._listeners:
             listener()
+
+
+def _size(line: tuple[str, deque[Input]]) -> int:
+    return line[1][0][3]

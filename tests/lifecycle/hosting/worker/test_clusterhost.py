@@ -97,6 +97,9 @@ class Rig:
         self.host.offer("request", [method, path], start)
         return answer
 
+    async def take_seconds(self, seconds: float) -> None:
+        self.wall.now += seconds
+
     def busy(self, tasks: int = 500) -> list[int]:
         """Inside work that goes on for long; the list grows by one at each step it takes."""
         steps: list[int] = []
@@ -176,6 +179,23 @@ def test_after_a_burst_the_clusters_own_work_gets_at_least_as_long() -> None:
         rig.host.run_slice(0.0)
     assert len(steps) > taken
     rig.settle()
+
+
+def test_after_a_long_step_of_a_request_its_work_gets_no_more_than_a_slice() -> None:
+    rig = Rig()
+    rig.busy()
+    rig.host.kernel.spawn("long", rig.take_seconds(3.0), lane=0, span=0)
+    rig.host.run_slice(0.0)
+    assert 0 < rig.host._inside_owed <= 0.02
+    rig.settle()
+
+
+def test_of_the_first_in_each_line_the_small_ones_are_taken_in_before_the_large() -> None:
+    inbox = Inbox()
+    for line, size in (("a", 3_000_000), ("a", 1), ("b", 500), ("c", 0), ("", 9)):
+        inbox.offer(f"{line}{size}", [], lambda: None, line, size)
+    assert [one[0] for one in inbox.take()] == ["9", "c0", "b500", "a3000000"]
+    assert [one[0] for one in inbox.take()] == ["a1"] and not inbox.waits()
 
 
 def test_inside_work_never_keeps_a_request_waiting_when_nothing_is_ready() -> None:
