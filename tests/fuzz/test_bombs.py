@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import orjson
 import pytest
 
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.serializer import bodies
+from apiserver_app.machinery.serializer import bodies, protobuf, yamlbody
 from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
@@ -22,6 +23,7 @@ from tests.apiserver_app.cluster import (
 MANY = 100_000
 ANSWER_BYTES_MAX = 1 << 20
 YAML = {"content-type": "application/yaml"}
+PROTOBUF = {"content-type": "application/vnd.kubernetes.protobuf"}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +110,56 @@ def too_large(answer: Answer) -> None:
 def test_as_yaml_it_is_refused_in_the_parsers_words(session: Session) -> None:
     answer = session.request("POST", PODS, b"a:\n" + b"- {}\n" * MANY, headers=YAML)
     assert answer.status == 400
-    assert "yaml: document has more than 50000 values" in answer.json()["message"]
+    words = f"yaml: document has more than {yamlbody.NODES_MAX} values"
+    assert words in answer.json()["message"]
+
+
+def test_tags_hide_no_values_of_yaml(session: Session) -> None:
+    body = b"a:\n" + b"- !!str x\n" * yamlbody.NODES_MAX
+    answer = session.request("POST", PODS, body, headers=YAML)
+    assert answer.status == 400
+    assert "yaml: document has more than" in answer.json()["message"]
+
+
+def test_a_protobuf_message_of_too_many_fields_is_too_large(session: Session) -> None:
+    raw = b"\n\x05\n\x03abc" + b"\x12\x00" * protobuf.FIELDS_MAX  # metadata, entries of data
+    envelope = b"\n\x0f\n\x02v1\x12\tConfigMap"
+    body = b"k8s\0" + envelope + b"\x12" + varint(len(raw)) + raw
+    answer = session.request("POST", CONFIGMAPS, body, headers=PROTOBUF)
+    assert (answer.status, answer.json()["message"]) == (
+        413, f"Request entity too large: limit is {protobuf.FIELDS_MAX} fields"
+    )  # fmt: skip
+
+
+def varint(number: int) -> bytes:
+    return bytes([number & 127 | 128, number >> 7 & 127 | 128, number >> 14])
+
+
+# what the search for the words of a syntax error meets
+BROKEN = {
+    "white space": (b" " * 2_900_000 + b"x", "looking for beginning of value"),
+    "escapes": (b'{"a":"' + b"\\u0041" * 480_000 + b'\\q"}', "'q' in string escape code"),
+    "fields": (b"{" + b'"a":1,' * 50_000 + b"x", "looking for beginning of object key string"),
+    "items": (b"[" + b'"a",' * 50_000 + b"x", "looking for beginning of value"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_the_error_of_a_long_body_is_found_in_few_steps(what: str) -> None:
+    body, words = BROKEN[what]
+    calls = 0
+
+    def count(frame: Any, event: str, arg: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        with pytest.raises(errors.ApiError, match=words):
+            bodies.decode(body)
+    finally:
+        sys.setprofile(None)
+    assert calls < 1000
 
 
 @pytest.mark.seconds_max(60)

@@ -10,6 +10,7 @@ import pytest
 from apiserver_app import pipeline
 from apiserver_app.cel import stepping
 from apiserver_app.http.exchange import Request
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.serializer import bodies
 from apiserver_app.machinery.syntax import labels
 from lifecycle.hosting import scripted
@@ -176,6 +177,28 @@ def test_a_body_of_too_many_values_is_refused_before_it_costs(
     assert answer.json()["message"].endswith(
         f"Request entity too large: limit is {bodies.VALUES_MAX} fields and items"
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        orjson.dumps({"data": {f"k{n}": "" for n in range(MANY)}}),
+        orjson.dumps([f'"{n}\\,{{' for n in range(MANY)]),
+        orjson.dumps([","] * 4 * MANY),
+        orjson.dumps([{}] * (bodies.PARTS_MAX + 1)),
+    ],
+    ids=["fields", "texts that look like more", "very many texts", "objects"],
+)
+def test_a_body_is_judged_before_it_is_parsed(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orjson, "loads", None)
+    with pytest.raises(errors.ApiError, match="Request entity too large"):
+        bodies.decode(body)
+
+
+@pytest.mark.parametrize("text", ["1,2,3\n", '"{[,', "\\,{", '\\",[', "a:,"])
+def test_what_stands_in_texts_is_not_counted(text: str) -> None:
+    value = {"data": {"a": text * bodies.VALUES_MAX, "b": [text, "", '"']}}
+    assert bodies.decode(orjson.dumps(value)) == (value, [])
 
 
 def test_a_body_within_the_bounds_is_taken(session: Session) -> None:

@@ -81,10 +81,11 @@ def name_in(call: Call) -> str:
         return call.name
     body: Any = call.body
     if isinstance(body, bytes):
-        is_protobuf = call.content_type.startswith(_PROTOBUF)
+        if call.content_type.startswith(_PROTOBUF):
+            return protobuf.name_in(body)
         try:
-            body = protobuf.decode(body) if is_protobuf else _decode_named(body)
-        except (errors.ApiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            body = _decode_named(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return ""  # YAML, or nothing that can be read: the decode gate will say which
     metadata = body.get("metadata") if isinstance(body, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None

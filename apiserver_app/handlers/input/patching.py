@@ -229,9 +229,8 @@ def _strategic_patch(request: Request, body: bytes) -> Any:
 
 def _apply_patch(request: Request, body: bytes) -> Any:
     try:
-        patch, _ = bodies.decode(body, bodies.YAML)
-        if _is_strict(request) and (body[:1] != b"{" or bodies.duplicates(body)):
-            request.duplicates = bodies.decode(body, bodies.YAML, find_duplicates=True)[1]
+        strict = _is_strict(request)
+        patch, request.duplicates = bodies.decode(body, bodies.YAML, find_duplicates=strict)
     except ApiError as error:
         raise errors.bad_request(f"error decoding YAML: {error.message}") from error
     if patch is None:

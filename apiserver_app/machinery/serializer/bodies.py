@@ -32,11 +32,15 @@ def decode(
 
     No content type means JSON. `into` is the expected kind, for the error message."""
     if content_type.split(";", 1)[0].strip() == YAML:
-        if body[:1] == b"{" and not find_duplicates:  # JSON is YAML, but parses faster
+        if body[:1] == b"{":  # JSON is YAML, but parses faster
             try:
-                return decode(body)
-            except errors.ApiError:
-                pass  # the YAML parser reports the error, if any
+                value, doubled = decode(body, find_duplicates=find_duplicates)
+                if not doubled:
+                    return value, []
+            except errors.ApiError as error:
+                if error.code != 400:
+                    raise
+            # the YAML parser reports what is wrong, if anything
         try:
             value, doubled = yamlbody.load(body, find_duplicates)
         except yamlbody.YamlError as error:
@@ -45,18 +49,50 @@ def decode(
             raise refusal(body, _DEEP, into)
         check_parts(value)
         return value, doubled
+    check_cost(body)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise refusal(body, _json_error(body, into), into) from error
     if body.count(b"{") + body.count(b"[") > DEPTH_MAX and is_deep(value):
         raise refusal(body, f"couldn't get version/kind; {_DEEP}" if into else _DEEP, into)
-    parts = body.count(b"{") + body.count(b"[") + body.count(b"null")
-    if parts > PARTS_MAX or body.count(b",") > VALUES_MAX // 2:
+    if body.count(b"{") + body.count(b"[") + body.count(b"null") > PARTS_MAX:
         check_parts(value)
     if find_duplicates and len(_NAMED.findall(body)) != _keys(value):
         return value, duplicates(body)
     return value, []
+
+
+_NO_MARKS = bytes(set(range(256)) - set(b'",{['))
+_TEXT = re.compile(rb'"[^"]*"')
+
+
+def check_cost(body: bytes) -> None:
+    """Refuses a JSON document of too many values before it is parsed, by what stands between its
+    texts; that takes a tenth of the time."""
+    parts = body.count(b"{") + body.count(b"[")
+    if parts <= PARTS_MAX and body.count(b",") < VALUES_MAX:
+        return
+    if b"\\" in body:
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    marks = body.translate(None, _NO_MARKS).replace(b'""', b"")
+    if marks.count(b'"') > 4 * VALUES_MAX:  # names and texts with marks in them
+        raise _too_many_values()
+    marks = _TEXT.sub(b"", marks)
+    if b"[" * 1025 in marks or b"{" * 1025 in marks:
+        return  # deeper than the parser goes, which says so at once
+    if marks.count(b"{") + marks.count(b"[") > PARTS_MAX:
+        raise _too_many_parts()
+    if marks.count(b",") >= VALUES_MAX:
+        raise _too_many_values()
+
+
+def _too_many_parts() -> errors.ApiError:
+    return errors.too_many_values(f"{PARTS_MAX} objects and lists")
+
+
+def _too_many_values() -> errors.ApiError:
+    return errors.too_many_values(f"{VALUES_MAX} fields and items")
 
 
 # each field of a JSON document ends its name so; a text that holds a quote and a colon does too
@@ -106,9 +142,9 @@ def check_parts(value: Any) -> None:
         count += 1 + (part.count(None) if isinstance(part, list) else 0)
         values += len(part)
         if count > PARTS_MAX:
-            raise errors.too_many_values(f"{PARTS_MAX} objects and lists")
+            raise _too_many_parts()
     if values > VALUES_MAX:
-        raise errors.too_many_values(f"{VALUES_MAX} fields and items")
+        raise _too_many_values()
 
 
 def refusal(body: bytes, cause: str, into: str) -> errors.ApiError:

@@ -8,15 +8,23 @@ Models Go's encoding/json/scanner.go.
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 DEPTH_MAX = 10_000
 
 END = "unexpected end of JSON input"
 
-_SPACE = b" \t\r\n"
 _DIGITS = b"0123456789"
 _HEX = b"0123456789abcdefABCDEF"
-_PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
+# what may repeat is skipped at once: a body can be of nothing else
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_NUMERALS = re.compile(rb"[0-9]*+")
+_PLAIN = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_TEXT = rb'"' + _PLAIN.pattern + rb'"'
+_SCALAR = _TEXT + rb"|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?|true|false|null"
+_ITEM = _SPACE.pattern + rb"(?:" + _SCALAR + rb")" + _SPACE.pattern + rb","
+_ITEMS = re.compile(rb"(?:" + _ITEM + rb")*+")
+_PAIRS = re.compile(rb"(?:" + _SPACE.pattern + _TEXT + _SPACE.pattern + rb":" + _ITEM + rb")*+")
 
 
 class _SyntaxError(Exception):
@@ -55,8 +63,10 @@ class _Scanner:
         if letter == ord(","):
             self.at += 1
             if in_list:
+                self._pass(_ITEMS)
                 self._value()
             else:
+                self._pass(_PAIRS)
                 self._pair("looking for beginning of object key string")
         elif letter == (ord("]") if in_list else ord("}")):
             self.at += 1
@@ -118,29 +128,22 @@ class _Scanner:
 
     def _string(self) -> None:
         self.at += 1
-        while True:
-            found = _PLAIN.match(self.data, self.at)
-            assert found is not None
-            self.at = found.end()
-            letter = self._here()
-            if letter == ord('"'):
-                self.at += 1
-                return
-            if letter != ord("\\"):
-                raise self._error("in string literal")
-            self.at += 1
-            self._escape()
-
-    def _escape(self) -> None:
+        self._pass(_PLAIN)
         letter = self._here()
-        if letter not in b'bfnrt\\/"u':
+        if letter == ord("\\"):
+            self.at += 1
+            self._bad_escape()
+        if letter != ord('"'):
+            raise self._error("in string literal")
+        self.at += 1
+
+    def _bad_escape(self) -> NoReturn:
+        if self._here() != ord("u"):
             raise self._error("in string escape code")
         self.at += 1
-        if letter == ord("u"):
-            for _ in range(4):
-                if self._here() not in _HEX:
-                    raise self._error("in \\u hexadecimal character escape")
-                self.at += 1
+        while self._here() in _HEX:
+            self.at += 1
+        raise self._error("in \\u hexadecimal character escape")
 
     def _number(self) -> None:
         if self._here() == ord("-"):
@@ -171,15 +174,18 @@ class _Scanner:
             self.at += 1
 
     def _digits(self) -> None:
-        while self._at_one_of(_DIGITS):
-            self.at += 1
+        self._pass(_NUMERALS)
 
     def _at_one_of(self, letters: bytes) -> bool:
         return self.at < len(self.data) and self.data[self.at] in letters
 
     def _skip(self) -> None:
-        while self._at_one_of(_SPACE):
-            self.at += 1
+        self._pass(_SPACE)
+
+    def _pass(self, what: re.Pattern[bytes]) -> None:
+        found = what.match(self.data, self.at)
+        assert found is not None, "it matches nothing too"
+        self.at = found.end()
 
     def _peek(self) -> int:
         """The next byte that is not white space."""

@@ -25,6 +25,7 @@ from apiserver_app.machinery.types.gofields import GoField
 
 PREFIX = b"k8s\x00"
 DEPTH_MAX = 100
+FIELDS_MAX = 60_000  # of a body, with those of its messages; upstream limits only its size
 
 _VARINT, _FIXED64, _BYTES, _START, _END, _FIXED32 = range(6)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -45,10 +46,26 @@ class Malformed(Exception):
 
 def decode(body: bytes) -> Object:
     """The object in a body, with its kind and apiVersion."""
+    _budget.left = FIELDS_MAX
     try:
         return _envelope(body, 0)
     except Malformed as error:
         raise errors.bad_request(str(error)) from error
+
+
+def name_in(body: bytes) -> str:
+    """The name in the metadata of the object in a body, whose other fields are not read; empty when
+    it cannot be told."""
+    _budget.left = FIELDS_MAX
+    try:
+        unknown = _raw_fields(memoryview(body)[len(PREFIX) :])
+        raw = _last_bytes(unknown, 2)
+        if not len(raw) or raw[0] != 0x0A:  # field 1 comes first
+            return ""
+        length, start = _varint(raw, 1)
+        return _text(_last_bytes(_raw_fields(_slice(raw, start, length)[0]), 1))
+    except (Malformed, errors.ApiError):
+        return ""
 
 
 def _envelope(body: bytes, depth: int) -> Object:
@@ -314,11 +331,23 @@ def _last_number(fields: dict[int, list[Any]], number: int) -> int:
     return value
 
 
+class _Budget:
+    """How many fields may still be read of the body that is decoded."""
+
+    left = 0
+
+
+_budget = _Budget()
+
+
 def _walk(data: memoryview) -> list[tuple[int, int, Any]]:
     """(field number, wire type, value) in the order sent."""
     out: list[tuple[int, int, Any]] = []
-    offset, end = 0, len(data)
+    offset, end, left = 0, len(data), _budget.left
     while offset < end:
+        left -= 1
+        if left < 0:
+            raise errors.too_many_values(f"{FIELDS_MAX} fields")
         key, offset = _varint(data, offset)
         number, wire = key >> 3, key & 7
         if number <= 0:
@@ -336,6 +365,7 @@ def _walk(data: memoryview) -> list[tuple[int, int, Any]]:
         else:
             raise Malformed(f"proto: illegal wireType {wire}")
         out.append((number, wire, value))
+    _budget.left = left
     return out
 
 
@@ -346,6 +376,8 @@ def _slice(data: memoryview, offset: int, length: int) -> tuple[memoryview, int]
 
 
 def _varint(data: memoryview, offset: int) -> tuple[int, int]:
+    if offset < len(data) and data[offset] < 0x80:
+        return data[offset], offset + 1
     value = shift = 0
     while True:
         if offset >= len(data):

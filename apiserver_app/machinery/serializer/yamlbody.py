@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-NODES_MAX = 50_000  # as they stand, and after aliases were expanded
+NODES_MAX = 25_000  # as they stand, and after aliases were expanded
 DEPTH_MAX = 250
 
 
@@ -82,15 +82,11 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
     nodes = depth = 0
 
-    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """Called for each node as it is read."""
+    def descend_resolver(self, *_: Any) -> None:
+        """Called before a node is made. libyaml's binding has no bound of its own but the stack."""
         self.nodes += 1
         if self.nodes > NODES_MAX:
             raise YamlError(f"yaml: document has more than {NODES_MAX} values")
-        return super().resolve(kind, value, implicit)
-
-    def descend_resolver(self, *_: Any) -> None:
-        """Called before a node is made. libyaml's binding has no bound of its own but the stack."""
         self.depth += 1
         if self.depth > DEPTH_MAX:
             raise YamlError("yaml: exceeded max depth")

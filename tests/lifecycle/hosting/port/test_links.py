@@ -1,0 +1,56 @@
+"""Large bodies on their way to the worker."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from lifecycle.hosting.port import edgeport, frames, links
+from tests.lifecycle.hosting.port.test_port import ask
+
+
+def test_small_requests_and_pings_overtake_large_ones_of_which_each_makes_progress() -> None:
+    large, sizes = 3 << 20, [2 << 20, 4 * links.LARGE_BYTES + 1]
+
+    async def run() -> tuple[list[frames.Message], int]:
+        near, far = socket.socketpair()
+        edge = edgeport.EdgePort(asyncio.get_running_loop())
+        link = await links.open_socket(near, edge.receive, lambda: None)
+        edge.attach(link.send)
+        ask(edge, "/cancelled", b"c" * large).close()
+        begun = ask(edge, "/begun", b"c" * large)
+        for size in (large, large, *sizes):
+            ask(edge, f"/{size}", b"x" * size)
+        await asyncio.sleep(0)  # as much as the socket takes is sent
+        begun.close()
+        ask(edge, "/small")
+        await asyncio.sleep(0)
+        edge.ping()
+        received: list[frames.Message] = []
+        arrived = asyncio.Event()
+
+        def receive(messages: list[frames.Message]) -> None:
+            received.extend(messages)
+            if sum(one[0] == "req" for one in received) == 5:
+                arrived.set()
+
+        other = await links.open_socket(far, receive, lambda: None)
+        await asyncio.wait_for(arrived.wait(), 10)
+        link.close()
+        other.close()
+        return received, begun.id
+
+    received, begun = asyncio.run(run())
+    assert [one[4] for one in received if one[0] == "req"] == [
+        "/small", f"/{sizes[1]}", f"/{sizes[0]}", f"/{large}", f"/{large}",
+    ]  # fmt: skip
+    assert [one[1] for one in received if one[0] == "cancel"] == [begun]
+    assert [one[0] for one in received].index("ping") <= 2
+    assert all(one[7] == b"x" * len(one[7]) for one in received if one[0] == "req")
+    assert [len(one[7]) for one in received if one[0] == "req"] == [
+        0,
+        sizes[1],
+        sizes[0],
+        large,
+        large,
+    ]
