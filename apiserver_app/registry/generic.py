@@ -164,8 +164,9 @@ class Storage:
             raise too_old_page(after, prefix, limit) from error
         listed_at = revision or self.store.revision
         selects = selection.selects(strategy)
-        if self.cache.unreadable and selects is None:
-            selects = _any
+        if self.cache.unreadable:
+            self.cache.check_readable(info, entries)
+            selects = selects or _any
         selected: list[mvcc.Entry] = []
         begin = bisect_right(entries, after, key=_key) if after else 0
         for position in range(begin, len(entries)):
@@ -238,6 +239,16 @@ class Storage:
         self._record_write(self.store.revision + 1, info, "delete", namespace, name, prev, "")
         self.store.delete(key, expect=prev)
         return meta.with_path(old, ("metadata", "resourceVersion"), str(self.store.revision))
+
+    def is_unreadable(self, info: ResourceInfo, namespace: str, name: str) -> bool:
+        return info.etcd_key(namespace, name) in self.cache.unreadable
+
+    def remove_unreadable(self, info: ResourceInfo, namespace: str, name: str) -> None:
+        """Deletes what does not decode."""
+        key = info.etcd_key(namespace, name)
+        self._inject_fault(info, key, "delete")
+        self._record_write(self.store.revision + 1, info, "delete", namespace, name, 0, "")
+        self.store.delete(key)
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.machinery import errors, memos, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry import corrupt
 
 HEADS_MAX = 16_384
 WINDOW = 512  # revisions kept for watches that start slightly in the past
@@ -137,6 +138,7 @@ class WatchCache:
         self._objects: dict[str, dict[str, Object]] = {}
         # keys whose values do not decode: they were written to etcd past the API server
         self.unreadable: dict[str, None] = {}
+        self.names_unreadable = False  # the errors say which: AllowUnsafeMalformedObjectDeletion
         self._changed: dict[str, int] = {}
         self._marks: dict[str, list[Mark]] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
@@ -216,8 +218,17 @@ class WatchCache:
             return cached
         obj = decode(entry)
         if obj is None:
-            raise errors.ApiError(500, "", undecodable(entry.value))
+            if self.names_unreadable:
+                raise errors.internal(corrupt.message(entry, entry.key.removeprefix("/registry")))
+            raise errors.ApiError(500, "", corrupt.undecodable(entry.value))
         return obj
+
+    def check_readable(self, info: ResourceInfo, entries: Sequence[mvcc.Entry]) -> None:
+        """Raises a 500 that names what cannot be read in a list, where such an error is known."""
+        found = [entry for entry in entries if entry.key in self.unreadable]
+        if not found or not self.names_unreadable:
+            return
+        raise corrupt.list_error(info, found)
 
     def changed_since(self, storage: str, revision: int) -> bool:
         return self._changed.get(storage, 0) > revision
@@ -436,29 +447,6 @@ def decode(entry: mvcc.Entry) -> Object | None:
     except (ValueError, TypeError, KeyError):
         return None
     return obj if stamp == str(entry.mod_revision) else None
-
-
-def undecodable(value: bytes) -> str:
-    """The error of upstream's decoder for the value."""
-    try:
-        obj: Any = orjson.loads(value)
-    except ValueError:
-        text = value.decode("utf-8", "replace")
-        if text.startswith("k8s\0") or not text.isprintable():
-            return "error converting YAML to JSON: yaml: control characters are not allowed"
-        obj = text
-    if isinstance(obj, dict):
-        for field, name in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-            if not obj.get(field):
-                quoted = errors.go_value(value.decode("utf-8", "replace"))
-                return f"Object '{name}' is missing in '{quoted[1:-1]}'"
-        return f"unable to decode {obj['kind']} in version {errors.go_value(obj['apiVersion'])}"
-    kinds = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
-    return (
-        "couldn't get version/kind; json parse error: json: cannot unmarshal "
-        f"{kinds.get(type(obj), 'null')} into Go value of type struct {{ APIVersion string "
-        '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-    )
 
 
 def too_old(requested: int, oldest: int) -> errors.ApiError:

@@ -122,6 +122,7 @@ class Cluster:
         served_versions = runtimeconfig.parse(inputs.flags.runtime_config, self.version)
         self.resources = kinds.Resources(self.version, served_versions)
         self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
+        self.cache.names_unreadable = features.UNSAFE_DELETION in self.features
         self.tokens = authenticators.signer(inputs.flags, inputs.service_account_key)
         key = inputs.service_account_key
         self._issuer = issuer.Issuer(key)

@@ -13,6 +13,7 @@ from apiserver_app.handlers.input import bodies, listoptions
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.kinds import features
 from apiserver_app.machinery.meta import Object
 
 MANAGER_BYTES_MAX = 128
@@ -60,6 +61,12 @@ def of_operation(call: Call, operation: str) -> Object:
     return found
 
 
+IGNORE_READ_ERROR = "ignoreStoreReadErrorWithClusterBreakingPotential"
+_NOT_WITH_IT = (
+    "dryRun", "propagationPolicy", "orphanDependents", "gracePeriodSeconds", "preconditions",
+)  # fmt: skip
+
+
 def of_delete(request: Request) -> Object:
     """DeleteOptions from the body, or, when there is none, from the query."""
     call = request.call
@@ -75,8 +82,8 @@ def of_delete(request: Request) -> Object:
             )
     else:
         options = _of_query(call)
-    # a matter of the gate AllowUnsafeMalformedObjectDeletion, which is off
-    options.pop("ignoreStoreReadErrorWithClusterBreakingPotential", None)
+    if features.UNSAFE_DELETION not in request.cluster.options.features:
+        options.pop(IGNORE_READ_ERROR, None)
     found = _of_deletion(options) + _of_dry_run(options.get("dryRun") or ())
     if found:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
@@ -97,6 +104,9 @@ def _of_query(call: Call) -> Object:
         options["orphanDependents"] = orphan
     if call.params.get("dryRun"):
         options["dryRun"] = list(call.params["dryRun"])
+    if IGNORE_READ_ERROR in call.params:
+        ignore = call.param(IGNORE_READ_ERROR).lower() not in listoptions.FALSE
+        options[IGNORE_READ_ERROR] = ignore
     return options
 
 
@@ -134,4 +144,10 @@ def _of_deletion(options: Object) -> list[FieldError]:
     if policy is not None and policy not in ("Background", "Foreground", "Orphan"):
         allowed = ("Foreground", "Background", "Orphan", "nil")
         found.append(errors.not_supported("propagationPolicy", policy, allowed))
+    if options.get(IGNORE_READ_ERROR):
+        found += [
+            errors.invalid_value(IGNORE_READ_ERROR, True, f"cannot be set together with .{name}")
+            for name in _NOT_WITH_IT
+            if options.get(name) is not None and options[name] != []
+        ]
     return found

@@ -15,7 +15,7 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.input import listoptions, options
 from apiserver_app.handlers.request import Operation, Request
-from apiserver_app.handlers.verbs import allocations, attributes, conversions, rest
+from apiserver_app.handlers.verbs import allocations, attributes, conversions, rest, unreadable
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND
@@ -36,9 +36,13 @@ class Delete(Operation):
     admits = DELETE
     call = storagecalls.GET
 
-    def begin(self, request: Request) -> None:
+    def begin(self, request: Request) -> Awaitable[None] | None:
         request.options = options.of_delete(request)
         _log(request)
+        if request.options.get(options.IGNORE_READ_ERROR):
+            request.operation = DELETE_UNREADABLE
+            return unreadable.check_may_delete(request)
+        return None
 
     def current(self, request: Request) -> None:
         request.gate = "etcd"
@@ -74,6 +78,34 @@ class Delete(Operation):
         return answered(request)
 
 
+class DeleteUnreadable(Operation):
+    """What stands at the key goes, whatever it is: neither admission nor finalizers can be asked.
+
+    Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/generic/registry/
+    corrupt_obj_deleter.go.
+    """
+
+    passes = ("current", "etcd")
+    call = storagecalls.GET
+
+    def current(self, request: Request) -> None:
+        request.gate = "etcd"
+        if not request.cluster.storage.is_unreadable(request.info, request.namespace, request.name):
+            raise unreadable.not_corrupt(request)
+
+    def store(self, request: Request) -> Decision:
+        info, name = request.info, request.name
+        request.cluster.storage.remove_unreadable(info, request.namespace, name)
+        details = {"name": name, "kind": info.kind}
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        request.outcome = Outcome(200, obj={**status, "details": details, "code": 200})
+        key, revision = info.etcd_key(request.namespace, name), request.cluster.store.revision
+        return decision.stored("delete", key, revision, dry_run=False)
+
+    def answer(self, request: Request) -> Outcome:
+        return request.outcome
+
+
 class DeleteCollection(Delete):
     """What the selectors match goes one by one, as upstream does it; the answer is the list as it
     was."""
@@ -89,6 +121,7 @@ class DeleteCollection(Delete):
 
 
 DELETE_OBJECT, DELETE_COLLECTION = Delete(), DeleteCollection()
+DELETE_UNREADABLE = DeleteUnreadable()
 
 
 def collected(request: Request) -> Iterator[Object]:
@@ -118,6 +151,8 @@ def _page(request: Request) -> Page:
     )
     request.options = options.of_delete(request)
     _log(request)
+    if request.options.get(options.IGNORE_READ_ERROR):
+        raise unreadable.not_with_collections()
     request.gate = "etcd"
     if asked.at_least > cluster.store.revision:
         raise generic.too_new(asked.at_least, cluster.store.revision)

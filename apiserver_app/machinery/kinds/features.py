@@ -18,13 +18,14 @@ from apiserver_app.machinery.releases import Release
 MUTATING_POLICY = "MutatingAdmissionPolicy"
 SPLIT_STREAMS = "PodLogsQuerySplitStreams"
 TOPOLOGY_LABELS = "PodTopologyLabelsAdmission"
+UNSAFE_DELETION = "AllowUnsafeMalformedObjectDeletion"
 
 
 class GateError(ValueError):
     """A gate that cannot be set to the value; the message is upstream's."""
 
 
-SWITCHING = (MUTATING_POLICY, SPLIT_STREAMS, TOPOLOGY_LABELS)
+SWITCHING = (MUTATING_POLICY, SPLIT_STREAMS, TOPOLOGY_LABELS, UNSAFE_DELETION)
 
 
 def switched(pairs: Iterable[str], version: Release) -> frozenset[str]:
