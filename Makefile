@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test fuzz check bench lock clean programs python
+.PHONY: help demo test fuzz check likeness bench lock clean programs python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*  ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*  ## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ check: programs $(DEV) $(TSC)  ## lint, types of Python and JavaScript, import c
 	$(VENV_DEV)/bin/mypy
 	$(VENV_DEV)/bin/lint-imports
 	tests/js/node_modules/.bin/tsc --project tests/js
+
+likeness: $(DEV)  ## compare a cluster with what 1.33.4 answered: make likeness KUBECONFIG=file
+	@$(VENV_DEV)/bin/python -m tests.likeness.requests.record $(KUBECONFIG) $(ARGS)
 
 bench: $(RUNTIME)  ## measure; which one: make bench BENCH=startup
 	@$(VENV)/bin/python manage.py bench $(BENCH) --json $(ARGS)

@@ -38,9 +38,12 @@ async def reconcile(client: Client, reader: Reader, now: Callable[[], int]) -> N
         if all(current.get(name) == value for name, value in desired.items()):
             continue
         desired["lastTransitionTime"] = meta.rfc3339(now())
-        changed = {**schema, "status": conditions.put(status, desired)}
+        body = {
+            "apiVersion": schema["apiVersion"], "kind": schema["kind"],
+            "metadata": {"name": name}, "status": {"conditions": [desired]},
+        }  # fmt: skip
         with errors.ignoring("Conflict", "NotFound"):  # the watch brings its change
-            await client.update(SCHEMAS, "", name, changed, subresource="status")
+            await client.apply(SCHEMAS, "", name, body, manager=AGENT, subresource="status")
 
 
 def _condition(schema: Object, reader: Reader) -> Object:

@@ -14,8 +14,11 @@ from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.decision import WELL_FORMED, Decision
 from apiserver_app.handlers.input import bodies
 from apiserver_app.handlers.request import Operation, Request
-from apiserver_app.machinery import errors
+from apiserver_app.handlers.verbs import fieldowners, rest
+from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
+from apiserver_app.registry.validation import gosyntax
 
 _GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 
@@ -37,16 +40,20 @@ class Review(Operation):
     def decode(self, request: Request) -> Decision:
         raw = bodies.read(request, request.info)
         request.obj, unknown = bodies.typed(request, request.info, raw)
-        request.warnings += unknown
+        rest.check_namespace(request, request.obj)
+        if unknown:
+            bodies.check_strict(request, request.info, unknown, raw, None)
+        rest.wipe(request.obj)
+        request.obj["metadata"]["creationTimestamp"] = None
+        fieldowners.track(request, request.obj, None)
         if request.audit is not None:
             request.audit.requested(request.obj)
         return WELL_FORMED
 
     async def store(self, request: Request) -> Decision:
         request.gate = "validation"
-        for name in ("managedFields", "resourceVersion"):  # it is in no store
-            request.obj["metadata"].pop(name, None)
         word = await _ANSWERS[request.info.kind](request)
+        request.obj["metadata"].pop("resourceVersion", None)  # it is in no store
         request.gate = "etcd"
         request.outcome = Outcome(201, obj=request.obj)
         return decision.answered(word)
@@ -62,12 +69,10 @@ async def _access(request: Request) -> str:
     user = request.user
     if kind != "SelfSubjectAccessReview":
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
-        if not user.name and not user.groups:
-            why = "at least one of user or group must be specified"
-            raise _invalid(obj, "spec.user", why, "")
-    if kind == "LocalSubjectAccessReview":
-        _check_local(request)
-    attributes = _asked(obj, user)
+    errs = _spec_errors(spec, user) + _metadata_errors(obj, kind)
+    if errs:  # of an internal object, which names no kind
+        raise errors.invalid(request.info.group, "", "", errs)
+    attributes = _asked(spec, user)
     found = await request.cluster.access.authorization.authorize(attributes)
     obj["status"] = {"allowed": found.allowed}
     if found.verdict == "deny":
@@ -79,30 +84,57 @@ async def _access(request: Request) -> str:
     return f"{user.name}: {'yes' if found.allowed else 'no'}"
 
 
-def _asked(obj: Object, user: User) -> auth.Attributes:
-    spec = obj["spec"]
+def _spec_errors(spec: Object, user: User) -> list[FieldError]:
+    errs: list[FieldError] = []
     asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if asked is not None and path is not None:
-        where, said = errors.go_value(path.get("path", "")), errors.go_value(path.get("verb", ""))
-        raise _invalid(
-            obj, "spec.nonResourceAttributes",
-            "cannot be specified in combination with resourceAttributes",
-            errors.GoText(f"authorization.NonResourceAttributes{{Path:{where}, Verb:{said}}}"),
-        )  # fmt: skip
+        why = "cannot be specified in combination with resourceAttributes"
+        errs.append(errors.invalid_value("spec.nonResourceAttributes", _path_text(path), why))
+    if asked is None and path is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        errs.append(errors.invalid_value("spec.resourceAttributes", None, why))
+    if not user.name and not user.groups:
+        why = "at least one of user or group must be specified"
+        errs.append(errors.invalid_value("spec.user", "", why))
     if asked is not None:
-        _check_selectors(obj, asked)
-        return auth.Attributes(
-            user, asked.get("verb", ""), "", asked.get("group", ""), asked.get("version", ""),
-            asked.get("resource", ""), asked.get("subresource", ""), asked.get("namespace", ""),
-            asked.get("name", ""), _selector(asked.get("fieldSelector"), _FIELD_TERMS),
-            _selector(asked.get("labelSelector"), _LABEL_TERMS),
-        )  # fmt: skip
-    if path is None:
-        raise _invalid(
-            obj, "spec.resourceAttributes",
-            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
-        )  # fmt: skip
-    return auth.Attributes(user, path.get("verb", ""), path.get("path", ""))
+        _check_selectors(asked, errs)
+    return errs
+
+
+def _metadata_errors(obj: Object, kind: str) -> list[FieldError]:
+    """Nothing but the namespace of a local review may be there, which the spec must name."""
+    metadata, local = obj["metadata"], kind == "LocalSubjectAccessReview"
+    free = ("managedFields", "namespace") if local else ("managedFields",)
+    errs: list[FieldError] = []
+    if any(value for name, value in metadata.items() if name not in free):
+        why = "must be empty except for namespace" if local else "must be empty"
+        errs.append(errors.invalid_value("metadata", gosyntax.object_meta(metadata), why))
+    asked, path = (obj["spec"].get(f"{word}Attributes") for word in ("resource", "nonResource"))
+    if local and asked is not None and asked.get("namespace", "") != metadata["namespace"]:
+        why, at = "must match metadata.namespace", "spec.resourceAttributes.namespace"
+        errs.append(errors.invalid_value(at, asked.get("namespace", ""), why))
+    if local and path is not None:
+        why = "disallowed on this kind of request"
+        errs.append(errors.invalid_value("spec.nonResourceAttributes", _path_text(path), why))
+    return errs
+
+
+def _path_text(path: Object) -> errors.GoText:
+    fields = (("Path", "path"), ("Verb", "verb"))
+    return gosyntax.of_words("authorization.NonResourceAttributes", path, fields)
+
+
+def _asked(spec: Object, user: User) -> auth.Attributes:
+    asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if asked is None:
+        path = path or {}
+        return auth.Attributes(user, path.get("verb", ""), path.get("path", ""))
+    return auth.Attributes(
+        user, asked.get("verb", ""), "", asked.get("group", ""), asked.get("version", ""),
+        asked.get("resource", ""), asked.get("subresource", ""), asked.get("namespace", ""),
+        asked.get("name", ""), _selector(asked.get("fieldSelector"), _FIELD_TERMS),
+        _selector(asked.get("labelSelector"), _LABEL_TERMS),
+    )  # fmt: skip
 
 
 _LABEL_TERMS = {
@@ -127,8 +159,7 @@ def _selector(asked: Object | None, terms: dict[str, str]) -> str:
     return ",".join(out)
 
 
-def _check_selectors(obj: Object, asked: Object) -> None:
-    found: list[errors.FieldError] = []
+def _check_selectors(asked: Object, errs: list[FieldError]) -> None:
     for name in ("fieldSelector", "labelSelector"):
         selector = asked.get(name)
         if selector is None:
@@ -137,31 +168,10 @@ def _check_selectors(obj: Object, asked: Object) -> None:
         raw, listed = selector.get("rawSelector"), selector.get("requirements")
         if raw and listed:
             text = "may not specified at the same time as requirements"
-            found.append(errors.invalid_value(f"{path}.rawSelector", raw, text))
+            errs.append(errors.invalid_value(f"{path}.rawSelector", raw, text))
         elif not raw and not listed:
             text = f"when {path} is specified, requirements or rawSelector is required"
-            found.append(errors.required(f"{path}.requirements", text))
-    if found:
-        group = obj["apiVersion"].partition("/")[0]
-        raise errors.invalid(group, obj["kind"], "", found)
-
-
-def _check_local(request: Request) -> None:
-    """It asks about its own namespace, and about nothing else."""
-    obj = request.obj
-    if obj["spec"].get("nonResourceAttributes") is not None:
-        why = "disallowed on this kind of request"
-        raise _invalid(obj, "spec.nonResourceAttributes", why)
-    asked = (obj["spec"].get("resourceAttributes") or {}).get("namespace", "")
-    if "resourceAttributes" in obj["spec"] and asked != request.namespace:
-        why = "must match metadata.namespace"
-        raise _invalid(obj, "spec.resourceAttributes.namespace", why, asked)
-
-
-def _invalid(obj: Object, path: str, why: str, value: str | None = None) -> errors.ApiError:
-    group = obj["apiVersion"].partition("/")[0]
-    finding = errors.invalid_value(path, value, why)
-    return errors.invalid(group, obj["kind"], "", [finding])
+            errs.append(errors.required(f"{path}.requirements", text))
 
 
 async def _rules(request: Request) -> str:
@@ -170,6 +180,7 @@ async def _rules(request: Request) -> str:
     if not namespace:
         raise errors.bad_request("no namespace on request")
     found = request.cluster.access.authorization.rules_for(request.user, namespace)
+    obj["metadata"], obj["spec"] = {"creationTimestamp": None}, {}
     obj["status"] = {
         "resourceRules": found.resources,
         "nonResourceRules": found.paths,
@@ -181,6 +192,7 @@ async def _rules(request: Request) -> str:
 
 
 async def _self(request: Request) -> str:
+    request.obj["metadata"] = {"creationTimestamp": meta.rfc3339(request.cluster.kernel.now)}
     request.obj["status"] = {"userInfo": _user_info(request.user)}
     return request.user.name
 

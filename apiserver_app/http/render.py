@@ -208,7 +208,7 @@ def partial(obj: Object, version: str) -> Object:
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
-        "metadata": obj["metadata"],
+        "metadata": tables.metadata_of(obj),
     }
 
 

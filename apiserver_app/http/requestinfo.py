@@ -46,9 +46,10 @@ def parse(method: str, path: str, query: str) -> RequestInfo:
     verb = _VERBS.get(method, "")
     if parts[0] in _SPECIAL_VERBS:
         if len(parts) < 2:
-            raise errors.unclassified(
+            raise errors.plain_internal(
+                path,
                 "failed to create RequestInfo: unable to determine kind and namespace from url, "
-                + path
+                + path,
             )
         verb, parts = parts[0], parts[1:]
     namespace = ""

@@ -63,6 +63,34 @@ class GoText(str):
 OMITTED = GoText("")
 
 
+def quoted(text: str) -> str:
+    """A string as Go's %q prints it."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    code = ord(char)
+    if char.isprintable():
+        return char
+    return (
+        f"\\x{code:02x}"
+        if code < 0x80
+        else f"\\u{code:04x}"
+        if code < 1 << 16
+        else f"\\U{code:08x}"
+    )
+
+
+_ESCAPES = {
+    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n",
+    "\r": "\\r", "\t": "\\t", "\v": "\\v",
+}  # fmt: skip
+
+
 def go_value(value: Any) -> str:
     """Formats a value as a field error prints it up to 1.33: maps and lists in Go syntax."""
     if isinstance(value, GoText):
@@ -72,7 +100,7 @@ def go_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return quoted(value)
     if isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
@@ -105,7 +133,7 @@ def forbidden_value(field: str, detail: str) -> FieldError:
 
 def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
     """`allowed` must be in upstream's order."""
-    values = ", ".join(map(json.dumps, allowed))
+    values = ", ".join(map(quoted, allowed))
     detail = f"supported values: {values}" if values else ""
     return FieldError("FieldValueNotSupported", field, value, detail)
 
@@ -196,7 +224,8 @@ def _details(group: str, kind: str, name: str) -> dict[str, Any]:
         out["name"] = name
     if group:
         out["group"] = group
-    out["kind"] = kind
+    if kind:
+        out["kind"] = kind
     return out
 
 
@@ -254,7 +283,9 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
     full_kind = f"{kind}.{group}" if group else kind
     details = _details(group, kind, name)
     details["causes"] = causes
-    return ApiError(422, "Invalid", f'{full_kind} "{name}" is invalid: {text}', details=details)
+    return ApiError(
+        422, "Invalid", f"{full_kind} {quoted(name)} is invalid: {text}", details=details
+    )
 
 
 def forbidden(group: str, resource: str, name: str, cause: str) -> ApiError:
@@ -370,10 +401,9 @@ def plain_internal(uri: str, cause: str) -> ApiError:
     return plain(500, "InternalError", f"Internal Server Error: {go_value(uri)}: {cause}")
 
 
-def unclassified(message: str, code: int = 400) -> ApiError:
-    """A client's mistake for which upstream builds no Status and therefore answers 500. Here it is
-    `code`; the reason is empty as upstream's is, and kubectl prints the same."""
-    return ApiError(code, "", message)
+def unclassified(message: str) -> ApiError:
+    """A client's mistake for which upstream builds no Status: 500 without a reason."""
+    return ApiError(500, "", message)
 
 
 def internal(message: str) -> ApiError:

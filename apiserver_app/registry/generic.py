@@ -192,7 +192,7 @@ class Storage:
         """Stores a new object. Raises 409 if the name is taken."""
         key = self.check_new(info, obj)
         if dry_run:
-            return obj
+            return self._as_read(info, obj)
         lease = self._lease_for_event() if info.storage == "events" else 0
         return self._put(info, key, self._stamped(info, obj), "create", 0, lease, "")
 
@@ -221,8 +221,10 @@ class Storage:
         current = old["metadata"].get("resourceVersion")
         if metadata.get("resourceVersion") != current:
             obj = meta.with_path(obj, ("metadata", "resourceVersion"), current)
-        if obj == old or dry_run:
-            return obj if dry_run else old
+        if dry_run:
+            return self._as_read(info, obj)
+        if obj == old:
+            return old
         name = metadata["name"]
         key = info.etcd_key(metadata.get("namespace", ""), name)
         entry = self.store.get(key)
@@ -249,6 +251,10 @@ class Storage:
         self._inject_fault(info, key, "delete")
         self._record_write(self.store.revision + 1, info, "delete", namespace, name, 0, "")
         self.store.delete(key)
+
+    def _as_read(self, info: ResourceInfo, obj: Object) -> Object:
+        """An object that is not stored, as it would read back."""
+        return protobuflists.without(info, obj) if protobuflists.MARK in encode(obj) else obj
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -297,7 +303,7 @@ class Storage:
             stored = convert.to_stored(info, obj)
             value = encode(stored)
         if len(value) > REQUEST_BYTES_MAX:
-            raise errors.unclassified("etcdserver: request is too large", 413)
+            raise errors.unclassified("etcdserver: request is too large")
         self._check_size(info, key, namespace, name, len(value))
         if info.storage == "pods":
             self._limits.check_pod(info, stored)

@@ -46,6 +46,9 @@ class Strategy:
     unconditional_update = True
     # whether metadata.generation is kept (kinds with a spec); see prepare_for_*
     counts_generation = False
+    # whether the kind's own rules for a create are about the metadata, too; else that is looked
+    # at when nothing else is wrong, with names held to the rule of path segments
+    validates_metadata = True
     # validates names; passed to objectmeta.validate_object_meta
     name_rule: objectmeta.NameRule = staticmethod(objectmeta.dns_subdomain)
     # fields that `?fieldSelector=` may name besides metadata.name and metadata.namespace

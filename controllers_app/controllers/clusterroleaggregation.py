@@ -46,7 +46,7 @@ class ClusterRoleAggregationController(Controller):
             return Result("has the rules of all it gathers")
         body = {
             "apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": key},
-            "rules": rules,
+            **({"rules": rules} if rules else {}),
         }  # fmt: skip
         await self.client.apply(ROLES, "", key, body, manager=MANAGER)
         return Result(f"gathers {len(rules)} rules")

@@ -13,7 +13,6 @@ from typing import Any
 from apiserver_app.apis import quotas
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.syntax.quantity import ZERO
 from controllers_app.controllers.workload import podstate
 from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Controller, Result
@@ -61,17 +60,19 @@ class ResourceQuotaController(Controller):
         await self.client.update(
             QUOTAS, namespace, name, {**quota, "status": status}, subresource="status"
         )
-        text = ", ".join(f"{one} {used[one]} of {hard[one]}" for one in sorted(hard))
+        text = ", ".join(f"{one} {used[one]} of {hard[one]}" for one in sorted(used))
         return Result(f"counts {text or 'nothing'}: writes its status")
 
     def _used(self, quota: Object, names: list[str]) -> dict[str, str]:
-        """Each name of the quota that something counts -> how much of it is used."""
+        """Each name of the quota that something counts -> how much of it is used. What nothing
+        counts any more stays as it was."""
         namespace = meta.namespace_of(quota)
-        amounts = dict.fromkeys(names, ZERO)
+        before = (quota.get("status") or {}).get("used") or {}
+        amounts: dict[str, Any] = {name: before[name] for name in names if name in before}
         for resource, cache in self.every.items():
             if quotas.evaluator_for(resource).relevant(names):
                 amounts |= quotas.total(quota, resource, cache.list(namespace), names)
-        return {name: str(amounts[name]) for name in names}
+        return {name: str(amounts[name]) for name in names if name in amounts}
 
     def _quotas_of(self, obj: Object) -> list[str]:
         return sorted(self.caches[QUOTAS].by("namespace", meta.namespace_of(obj)))

@@ -28,6 +28,7 @@ class _Named(TypedDict, total=False):
 _decode_named = msgspec.json.Decoder(_Named).decode
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _BODIES = ("application/json", "application/yaml", _PROTOBUF)
+_MAPS = (client.STRATEGIC_PATCH, client.APPLY_PATCH)  # objects come out of these as maps
 _CUSTOM_BODIES = ("application/json", "application/yaml")
 
 
@@ -99,7 +100,8 @@ def typed(request: Request, info: ResourceInfo, raw: Object) -> tuple[Object, li
         if info.custom is not None:
             _check_custom_kind(info, raw, str(version), str(kind))
         raise _wrong_kind(request.cluster, info, str(version), str(kind))
-    obj, unknown = request.cluster.types.decode(info.definition, raw)
+    from_map = request.verb == "patch" and request.content_type in _MAPS
+    obj, unknown = request.cluster.types.decode(info.definition, raw, from_map=from_map)
     obj["apiVersion"] = info.api_version
     obj["kind"] = info.kind
     if not isinstance(obj.get("metadata"), dict):

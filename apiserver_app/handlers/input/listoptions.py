@@ -78,6 +78,7 @@ def of_list(call: Call) -> ListOptions:
 def of_watch(call: Call, version: Release) -> WatchOptions:
     """`version` decides whether a watch may begin with a list (the gate WatchList)."""
     match, initial = call.param(_MATCH), call.param("sendInitialEvents")
+    number(call, "limit")  # of a watch it means nothing, but has to be a number
     found: list[FieldError] = []
     if initial:
         if match != NOT_OLDER_THAN:

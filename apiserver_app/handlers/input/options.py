@@ -39,7 +39,7 @@ def check(call: Call) -> None:
 
 def dry_run(call: Call) -> bool:
     """Whether nothing shall be stored. Only `All` is known."""
-    values = [value for value in call.params.get("dryRun") or () if value]
+    values = call.params.get("dryRun") or ()
     found = _of_dry_run(values)
     if found:
         raise errors.invalid("meta.k8s.io", _KINDS.get(call.verb, "DeleteOptions"), "", found)
@@ -87,7 +87,7 @@ def of_delete(request: Request) -> Object:
     found = _of_deletion(options) + _of_dry_run(options.get("dryRun") or ())
     if found:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
-    if any(options.pop("dryRun", ())):
+    if options.pop("dryRun", ()):
         options["dryRun"] = ["All"]
     return options
 
@@ -130,7 +130,7 @@ def _of_manager(manager: str) -> list[FieldError]:
 
 
 def _of_dry_run(values: Sequence[str]) -> list[FieldError]:
-    if all(value in ("All", "") for value in values):
+    if all(value == "All" for value in values):
         return []
     return [errors.not_supported("dryRun", list(values), ("All",))]
 

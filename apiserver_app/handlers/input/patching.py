@@ -9,6 +9,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.patch import jsonpatch, strategic
 from apiserver_app.machinery.serializer import bodies
+from apiserver_app.machinery.syntax import goprint
 
 _PATCHES = (
     client.JSON_PATCH,
@@ -81,11 +83,41 @@ def patched(request: Request, info: ResourceInfo, old: Object) -> Object:
 
 def refusal(request: Request, error: ApiError, old: Object | None, made: Object) -> ApiError:
     """An error of decoding, as it is told of a patched object."""
-    if not isinstance(error, errors.Undecodable) or old is None or _applies(request):
+    if not isinstance(error, errors.Undecodable) or request.verb != "patch":
+        return error
+    if request.content_type == client.APPLY_PATCH:
+        version = request.info.api_version
+        kind = f"{version if '/' in version else f'/{version}'}, Kind={request.info.kind}"
+        metadata = request.patch.get("metadata") or {}
+        place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        return errors.unclassified(
+            f"failed to convert new object ({place}; {kind}) to proper version: unable to convert "
+            f"unstructured object to {kind}: {error.conversion_error}"
+        )
+    if old is None:
         return error
     if request.content_type == client.STRATEGIC_PATCH:
-        return _invalid(strategic.go_text(request.patch), error.conversion_error)
-    return _invalid(_text(request, old, made), error.json_error)
+        types, definition = request.cluster.types, request.info.definition
+        first = _decoding(request, types.arranged(definition, made)) or error
+        return _invalid(_patch_text(request, old), first.conversion_error)
+    text = _text(request, old, made)
+    first = _decoding(request, orjson.loads(text)) or error
+    return _invalid(text, first.json_error)
+
+
+def _decoding(request: Request, made: Object) -> errors.Undecodable | None:
+    """The error of decoding the object with its fields in another order: the first one counts."""
+    try:
+        from_map = request.content_type == client.STRATEGIC_PATCH
+        request.cluster.types.decode(request.info.definition, made, from_map=from_map)
+    except errors.Undecodable as error:
+        return error
+    return None
+
+
+def _patch_text(request: Request, old: Object) -> str:
+    """A strategic patch as it is once it was merged: what it adds has lost its nulls."""
+    return goprint.plain(strategic.merged_patch(old, request.patch))
 
 
 def in_order(
@@ -113,7 +145,7 @@ def strict_refusal(
     """The refusal of unknown and doubled fields in a patched object."""
     why = f"strict decoding error: {', '.join(found)}"
     if request.content_type == client.STRATEGIC_PATCH:
-        return _invalid(strategic.go_text(request.patch), why)
+        return _invalid(_patch_text(request, old or {}), why)
     return _invalid(_text(request, old or {}, made), why)
 
 
@@ -224,7 +256,7 @@ def _strategic_patch(request: Request, body: bytes) -> Any:
         return {}
     if not isinstance(patch, dict):
         raise errors.bad_request(_unmarshal(patch, _MAP))
-    return patch
+    return _with_floats(patch, body)
 
 
 def _apply_patch(request: Request, body: bytes) -> Any:
@@ -240,9 +272,15 @@ def _apply_patch(request: Request, body: bytes) -> Any:
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
             + _unmarshal(patch, _MAP)
         )
-    return patch
+    return _with_floats(patch, body)
 
 
+def _with_floats(patch: Object, body: bytes) -> Object:
+    made: Object = goprint.as_float(patch) if _is_long(body) else patch
+    return made
+
+
+_is_long = re.compile(rb"[0-9]{19}").search  # may be beyond int64
 _READERS = {
     client.JSON_PATCH: _json_patch,
     client.MERGE_PATCH: _merge_patch,
@@ -260,15 +298,29 @@ def _unmarshal(value: Any, go_type: str) -> str:
 
 def _text(request: Request, old: Object, made: Object) -> str:
     """What nobody touched stands as it was; of the rest, maps are sorted."""
-    kept: set[int] = set()
-    _containers([old], kept)
-    if request.content_type == client.JSON_PATCH:
-        _containers([one.get("value") for one in request.patch], kept)
-    kept.discard(id(made))
-    text = _written({name: made[name] for name in made}, kept).decode()
+    if request.content_type == client.MERGE_PATCH:
+        text = _merged(made, old, request.patch).decode()
+    else:
+        kept: set[int] = set()
+        _containers([old, *(one.get("value") for one in request.patch)], kept)
+        kept.discard(id(made))
+        text = _written({name: made[name] for name in made}, kept).decode()
     for char, escape in (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e")):
         text = text.replace(char, escape)
     return text
+
+
+def _merged(made: Any, old: Any, patch: Any) -> bytes:
+    """The result of a merge patch: what the patch goes into, and what it brings, is sorted."""
+    if not isinstance(old, dict) or not isinstance(made, dict):
+        return orjson.dumps(made) if isinstance(old, dict) else _written(made, set())
+    parts = []
+    for name in sorted(made):
+        value = made[name]
+        touched = isinstance(patch, dict) and patch.get(name) is not None
+        text = _merged(value, old.get(name), patch[name]) if touched else orjson.dumps(value)
+        parts.append(orjson.dumps(name) + b":" + text)
+    return b"{" + b",".join(parts) + b"}"
 
 
 def _containers(values: list[Any], into: set[int]) -> None:

@@ -13,6 +13,7 @@ from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.patch import managedfields
+from apiserver_app.machinery.types import fieldshapes
 
 _APPLY = "application/apply-patch"
 _SPOILED = (
@@ -33,17 +34,20 @@ def track(request: Request, obj: Object, old: Object | None) -> None:
     if not cluster.options.manages_fields:
         obj["metadata"].pop("managedFields", None)
         return
-    if info.storage == "events" or request.content_type.startswith(_APPLY):
+    if request.content_type.startswith(_APPLY):
         return
     schema = cluster.types.schema(info.definition)
     if info.custom is not None and not managedfields.fits(schema, obj, old):
         obj["metadata"].pop("managedFields", None)  # validation will say what is wrong
         return
-    entries = managedfields.track(
-        old, obj, manager=manager_of(request), operation="Update", api_version=info.api_version,
-        time=meta.rfc3339(cluster.kernel.now), subresource=request.subresource,
-        schema=schema,
-    )  # fmt: skip
+    try:
+        entries = managedfields.track(
+            old, obj, manager=manager_of(request), operation="Update",
+            api_version=info.api_version, time=meta.rfc3339(cluster.kernel.now),
+            subresource=request.subresource, schema=schema,
+        )  # fmt: skip
+    except fieldshapes.NoKey:  # upstream gives up on all fields
+        entries = []
     if entries:
         obj["metadata"]["managedFields"] = entries
     else:

@@ -21,9 +21,8 @@ def before_create(request: Request) -> None:
     ctx, metadata = request.context, request.obj["metadata"]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
         metadata.pop(name, None)
-    if not metadata.get("name"):
-        prefix = metadata.get("generateName")
-        assert prefix, "an object without any name was refused before"
+    prefix = metadata.get("generateName")
+    if prefix and not metadata.get("name"):
         for _ in range(GENERATED_NAMES_MAX):
             metadata["name"] = prefix[:GENERATED_NAME_MAX] + ctx.rand.suffix()
             key = request.info.etcd_key(metadata.get("namespace", ""), metadata["name"])
@@ -46,6 +45,22 @@ def before_update(obj: Object, old: Object) -> None:
     grace = was.get("deletionGracePeriodSeconds")
     if grace is not None and metadata.get("deletionGracePeriodSeconds") is None:
         metadata["deletionGracePeriodSeconds"] = grace
+
+
+def check_namespace(request: Request, obj: Object) -> None:
+    """The body's namespace must be the URL's."""
+    metadata = obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    if not request.info.namespaced:
+        if namespace:
+            del metadata["namespace"]
+        return
+    if not namespace:
+        metadata["namespace"] = request.namespace
+    elif namespace != request.namespace:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
 
 
 def check_uid(request: Request) -> None:

@@ -33,7 +33,7 @@ from apiserver_app.machinery import client, errors, meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.patch import jsonpatch
-from apiserver_app.registry import generic, storagecalls
+from apiserver_app.registry import generic, storagecalls, updates
 from apiserver_app.registry.validation import objectmeta
 
 REVISED = "resourceVersion should not be set on objects to be created"
@@ -81,9 +81,9 @@ class Write(Operation):
     def _typed(self, request: Request, raw: Object) -> tuple[Object, list[str]]:
         try:
             obj, unknown = bodies.typed(request, request.info, raw)
-            _check_namespace(request, obj)
             if unknown:
                 unknown = bodies.check_strict(request, request.info, unknown, raw, request.old)
+            rest.check_namespace(request, obj)
         except ApiError as error:
             raise patching.refusal(request, error, request.old, raw) from error
         return obj, unknown
@@ -151,27 +151,29 @@ class Create(Write):
 
     def prepare(self, request: Request) -> Decision:
         obj, metadata = request.obj, request.obj["metadata"]
-        if not (metadata.get("name") or metadata.get("generateName")):
-            nameless = errors.required("metadata.name", "name or generateName is required")
-            request.gate = "validation"
-            return decision.legal(request.info, "", [nameless])
         generated = not metadata.get("name")
         said = str(metadata.get("resourceVersion") or "")
         revised = said.isascii() and said.isdigit() and int(said[:20]) > 0
         request.revision_named = revised and not request.dry_run
         rest.before_create(request)
         request.strategy.prepare_for_create(request.context, obj)
-        detail = {"word": metadata["name"], "uid": metadata["uid"], "name": metadata["name"]}
-        if generated:
+        name = metadata.get("name", "")  # validation refuses an object without any
+        detail = {"word": name, "uid": metadata["uid"], "name": name}
+        if generated and metadata.get("generateName"):
             detail["generateName"] = metadata["generateName"]
         if request.granted:
             detail["grants"] = request.granted
-        request.attributes.name = metadata["name"]  # it may just have got one
+        request.attributes.name = name  # it may just have got one
         return Decision("change", detail)
 
     def findings(self, request: Request) -> list[FieldError]:
-        strategy, obj = request.strategy, request.obj
-        found = objectmeta.validate_object_meta(obj, request.info.namespaced, strategy.name_rule)
+        strategy, obj, namespaced = request.strategy, request.obj, request.info.namespaced
+        if not strategy.validates_metadata:
+            found = strategy.validate(request.context, obj)
+            return found or objectmeta.validate_object_meta(
+                obj, namespaced, objectmeta.path_segment
+            )
+        found = objectmeta.validate_object_meta(obj, namespaced, strategy.name_rule)
         return found + strategy.validate(request.context, obj)
 
     def _put(self, request: Request) -> Decision:
@@ -261,10 +263,10 @@ class Update(Write):
     def findings(self, request: Request) -> list[FieldError]:
         ctx, obj, old = request.context, request.obj, request.old
         assert old is not None, "behind `current`"
-        found = objectmeta.validate_object_meta_update(obj, old)
         if request.subresource == "status":
+            found = objectmeta.validate_object_meta_update(obj, old)
             return found + request.strategy.validate_status_update(ctx, obj, old)
-        return found + request.strategy.validate_update(ctx, obj, old)
+        return updates.errors_of(request.strategy, ctx, obj, old)
 
     def store(self, request: Request) -> Decision | Awaitable[Decision]:
         old = request.old
@@ -372,22 +374,6 @@ def _create_instead(request: Request) -> None:
     """Go on as a create."""
     request.operation = _CREATE_INSTEAD
     _CREATE_INSTEAD.current(request)
-
-
-def _check_namespace(request: Request, obj: Object) -> None:
-    """The body's namespace must be the URL's."""
-    metadata = obj["metadata"]
-    namespace = metadata.get("namespace", "")
-    if not request.info.namespaced:
-        if namespace:
-            del metadata["namespace"]
-        return
-    if not namespace:
-        metadata["namespace"] = request.namespace
-    elif namespace != request.namespace:
-        raise errors.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
 
 
 def _check_name(request: Request) -> None:

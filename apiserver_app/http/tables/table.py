@@ -20,6 +20,7 @@ from apiserver_app.http.tables import customresources, forms, pods, policy
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Custom, Object
 from apiserver_app.machinery.releases import Release
+from apiserver_app.registry.apps.daemonset import TEMPLATE_GENERATION
 
 _COLUMNS_FILE = Path(__file__).with_name("columns.json")
 _GROUP = "meta.k8s.io"
@@ -98,7 +99,7 @@ class Table:
             entry["object"] = {
                 "kind": "PartialObjectMetadata",
                 "apiVersion": self._api_version,
-                "metadata": obj["metadata"],
+                "metadata": metadata_of(obj),
             }
         elif self._include_object == "Object":
             entry["object"] = obj
@@ -175,3 +176,14 @@ def _row_of(form: str, release: Release) -> forms.Row:
     return lambda obj, now: [
         cell for index, cell in enumerate(write(obj, now)) if index not in late
     ]
+
+
+def metadata_of(obj: Object) -> Object:
+    """The metadata alone. That a DaemonSet counts its templates is written with the whole."""
+    found: Object = obj["metadata"]
+    notes = found.get("annotations") or {}
+    if obj.get("kind") == "DaemonSet" and TEMPLATE_GENERATION in notes:
+        rest = {name: text for name, text in notes.items() if name != TEMPLATE_GENERATION}
+        found = {name: value for name, value in found.items() if name != "annotations" or rest}
+        return {**found, "annotations": rest} if rest else found
+    return found

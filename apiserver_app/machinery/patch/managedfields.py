@@ -38,7 +38,7 @@ def track(
     that has none."""
     entries = _before(old, new, subresource)
     shapes = fieldshapes.of(schema)
-    skip = managers.reset_field(schema, subresource)
+    skip = managers.reset_fields(schema, subresource)
     changed: Trie | None
     removed: Trie | None
     if old is None:

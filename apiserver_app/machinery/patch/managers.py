@@ -51,12 +51,12 @@ class Manager(NamedTuple):
         return out
 
 
-def reset_field(schema: Schema, subresource: str) -> str:
-    """The field that an endpoint never changes: status for the object, spec for its status."""
-    if subresource == "status":
-        return "spec"
+def reset_fields(schema: Schema, subresource: str) -> tuple[str, ...]:
+    """The fields that an endpoint never changes: status for the object, spec for its status."""
+    if subresource == "status" or schema.name == "CertificateSigningRequest":
+        return ("spec",) if subresource else ("spec", "status")
     resets = not subresource and schema.resets_status and "status" in schema.fields
-    return "status" if resets else ""
+    return ("status",) if resets else ()
 
 
 def order(entry: Object) -> tuple[str, str, str, str, str]:

@@ -56,7 +56,7 @@ class _Applier(NamedTuple):
     now: str
     schema: Schema
     type: Field
-    skip: str
+    skip: tuple[str, ...]
 
     def owns(self, entry: Object) -> bool:
         return bool(
@@ -77,7 +77,7 @@ def apply(
     schema: Schema,
 ) -> Object:
     """The resulting object with its managedFields. Raises 409 with all conflicts, 400 or 500."""
-    skip = managers.reset_field(schema, subresource)
+    skip = managers.reset_fields(schema, subresource)
     me = _Applier(body, manager, subresource, now, schema, typedvalues.root(schema), skip)
     _check(me, old)
     live, entries = _live(me, old)
@@ -118,7 +118,11 @@ def _check(me: _Applier, old: Object | None) -> None:
     found = typedvalues.findings(me.type, body)
     if found:
         text = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {x}" for x in found)])
-        place = f"{named.get('namespace', '')}/{named.get('name', '')}; {shown}"
+        space, name = (
+            value if isinstance(value, str) else ""
+            for value in (named.get("namespace"), named.get("name"))
+        )
+        place = f"{space}/{name}; {shown}"
         message = f"failed to create typed patch object ({place}): {text}"
         raise errors.unclassified(message)
 
@@ -146,7 +150,8 @@ def _apply(me: _Applier, live: Object, entries: Entries, force: bool) -> tuple[O
     others = [entry for entry in entries if entry is not mine]
     fields = typedvalues.to_set(me.type, me.body)
     if fields is not None and me.skip:
-        fields = {key: child for key, child in fields.items() if key != f"f:{me.skip}"} or None
+        reset = [fieldsets.field_element(name) for name in me.skip]
+        fields = {key: child for key, child in fields.items() if key not in reset} or None
     last = (mine.get("fieldsV1") or None) if mine else None
     new = typedvalues.merge(me.type, live, me.body)
     new = _pruned(me, new, last, fields, others)

@@ -14,6 +14,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import goprint
 from apiserver_app.machinery.types.schema import Field, Schema
 
 DIRECTIVE = "$patch"
@@ -51,6 +52,24 @@ def merge(obj: Object, patch: Any, schema: Schema) -> Object:
         raise errors.unclassified(message) from error
 
 
+def merged_patch(original: Any, patch: Any) -> Any:
+    """The patch without the nulls in what it adds, which merging drops."""
+    if not isinstance(original, dict):
+        return patch
+    out = {}
+    for key, value in patch.items():
+        before = original.get(key)
+        there = isinstance(before, list) or (isinstance(before, dict) and isinstance(value, dict))
+        out[key] = merged_patch(before, value) if there else _without_nulls(value)
+    return out
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 def _merge_maps(original: Object, patch: Object, where: Where) -> Object:
     if DIRECTIVE in patch:
         return _directed(patch)
@@ -76,7 +95,9 @@ def _directed(patch: Object) -> Object:
         return {name: value for name, value in patch.items() if name != DIRECTIVE}
     if directive == "delete":
         return {}
-    raise PatchError(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
+    raise PatchError(
+        f"unknown patch type: {goprint.plain(directive)} in map: {goprint.plain(patch)}"
+    )
 
 
 def _retain(out: Object, patch: Object) -> None:
@@ -183,7 +204,9 @@ def _special_elements(
         elif directive == "merge":
             raise PatchError("merging lists cannot yet be specified in the patch")
         else:
-            raise PatchError(f"unknown patch type: {go_text(directive)} in map: {go_text(element)}")
+            raise PatchError(
+                f"unknown patch type: {goprint.plain(directive)} in map: {goprint.plain(element)}"
+            )
     return (plain, []) if replaces else (original, plain)
 
 
@@ -268,7 +291,9 @@ def _key_of(element: Any, key: str) -> Any:
     if not isinstance(element, dict):
         raise PatchError(_bad_type("map[string]interface {}", element))
     if key not in element:
-        raise PatchError(f"map: {go_text(element)} does not contain declared merge key: {key}")
+        raise PatchError(
+            f"map: {goprint.plain(element)} does not contain declared merge key: {key}"
+        )
     return element[key]
 
 
@@ -284,8 +309,8 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
         value = _value(item, key)
         if not any(other == value for other in left):
             raise PatchError(
-                f"The order in patch list:\n{go_text(patch)}\n "
-                f"doesn't match {SET_ORDER} list:\n{go_text(order)}\n"
+                f"The order in patch list:\n{goprint.plain(patch)}\n "
+                f"doesn't match {SET_ORDER} list:\n{goprint.plain(order)}\n"
             )
 
 
@@ -303,7 +328,7 @@ def _kind_of(*lists: list[Any]) -> type | None:
                 if kind is list:
                     raise PatchError(_LISTS_OF_LISTS)
             elif type(item) is not kind:
-                shown = " ".join(map(go_text, lists))
+                shown = " ".join(map(goprint.plain, lists))
                 raise PatchError(f"list element types are not identical: [{shown}]")
     return kind
 
@@ -320,6 +345,10 @@ def _field(where: Where, name: str) -> Field | None:
     if isinstance(where, Field):
         if where.kind == "map":
             return where.item
+        if where.format == "runtime.RawExtension":
+            raise PatchError(
+                f'unable to find api field in struct RawExtension for the json field "{name}"'
+            )
         if where.kind != "struct":
             return None
         where = where.schema
@@ -367,14 +396,3 @@ def _bad_type(expected: str, value: Any) -> str:
         words = {str: "string", bool: "bool", int: "int64", float: "float64"}
         word = words.get(type(value), "%!s(<nil>)")
     return f"expected a {expected}, but received a {word}"
-
-
-def go_text(value: Any) -> str:
-    """A JSON value as Go's %v prints it."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{name}:{go_text(value[name])}' for name in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(go_text, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "<nil>" if value is None else str(value)

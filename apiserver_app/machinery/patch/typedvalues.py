@@ -11,19 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.syntax import goprint
 from apiserver_app.machinery.types import fieldsets
 from apiserver_app.machinery.types.fieldsets import LEAF, SELF, Trie
 from apiserver_app.machinery.types.fieldshapes import KeyedList
-from apiserver_app.machinery.types.schema import Field, Schema
+from apiserver_app.machinery.types.schema import LEAVES, Field, Schema
 
 _RAW = Field("", "raw")
 _ABSENT: Any = object()
 _SCALARS: dict[str, tuple[type, ...]] = {
     "string": (str,), "time": (str,), "microtime": (str,), "bytes": (str,),
     "boolean": (bool,), "integer": (int, float), "number": (int, float),
-    "quantity": (str, int, float), "intorstring": (str, int, float),
 }  # fmt: skip
+_UNTYPED = ("quantity", "intorstring")
 
 
 def root(schema: Schema) -> Field:
@@ -46,9 +48,10 @@ def _check(field: Field, value: Any, path: str, errs: list[str]) -> None:
         return
     if field.kind in ("struct", "map"):
         if not isinstance(value, dict):
-            errs.append(_at(path, f"expected map, got &{{{value}}}"))
+            text = f"expected map, got &{{{goprint.plain(value)}}}"
+            errs.append(_at(path, goprint.formatted(text)))
             return
-        for name, item in value.items():
+        for name, item in sorted(value.items()):
             if not _declares(field, name) and not (field.schema and field.schema.open):
                 errs.append(_at(f"{path}.{name}", "field not declared in schema"))
                 return
@@ -57,7 +60,8 @@ def _check(field: Field, value: Any, path: str, errs: list[str]) -> None:
         if isinstance(value, list):
             _check_items(field, value, path, errs)
         else:
-            errs.append(_at(path, f"expected list, got &{{{value}}}"))
+            text = f"expected list, got &{{{goprint.plain(value)}}}"
+            errs.append(_at(path, goprint.formatted(text)))
     else:
         _check_scalar(field, value, path, errs)
 
@@ -72,7 +76,7 @@ def _check_items(field: Field, items: list[Any], path: str, errs: list[str]) -> 
             if message:
                 errs.append(_at(path, f"element {index}: {message}"))
                 return
-            element = KeyedList(field.list_keys, None).element(item)
+            element = KeyedList(field).element(item)
             at = fieldsets.path_text((element,))
             if element in seen:
                 errs.append(_at(path, f"duplicate entries for key {at}"))
@@ -97,26 +101,30 @@ def _wrong_key(field: Field, item: Any) -> str:
         isinstance(item.get(name), (dict, list)) for name in field.list_keys
     ):
         return "associative list with keys may not have non-map elements"
-    if KeyedList(field.list_keys, None).element(item) == "k:{}":
-        names = " ".join(f'"{name}"' for name in field.list_keys)
-        return (
-            f"associative list with keys has an element that omits all key fields [{names}] "
-            "(and doesn't have default values for any key fields)"
-        )
+    defaults = field.key_defaults
+    for name in field.list_keys:
+        if name not in item and name not in defaults:
+            return (
+                "associative list with keys has an element that omits key field "
+                f"{errors.quoted(name)} (and doesn't have default value)"
+            )
     return ""
 
 
 def _check_scalar(field: Field, value: Any, path: str, errs: list[str]) -> None:
     expected = _SCALARS.get(field.kind)
     is_bool = isinstance(value, bool)
-    if expected is None or (isinstance(value, expected) and is_bool == (field.kind == "boolean")):
+    if field.kind in _UNTYPED:
+        if isinstance(value, (dict, list)):
+            errs.append(_at(path, f"expected any scalar, got &{{{goprint.plain(value)}}}"))
+    elif expected is None or (isinstance(value, expected) and is_bool == (field.kind == "boolean")):
         return
-    if field.kind in ("integer", "number"):
+    elif field.kind in ("integer", "number"):
         errs.append(_at(path, f"expected numeric (int or float), got {_go_type(value)}"))
     elif field.kind == "boolean":
-        errs.append(_at(path, f"expected boolean, got &{{{value}}}"))
+        errs.append(_at(path, f"expected boolean, got &{{{goprint.plain(value)}}}"))
     else:
-        printed = f"&value.valueUnstructured{{Value:{value}}}"
+        printed = f"&value.valueUnstructured{{Value:{goprint.syntax(value)}}}"
         errs.append(_at(path, f"expected string, got {printed}"))
 
 
@@ -151,7 +159,7 @@ def merge(field: Field, old: Any, new: Any) -> Any:
 
 
 def _merge_items(field: Field, old: list[Any], new: list[Any]) -> list[Any]:
-    keyed = KeyedList(field.list_keys, None)
+    keyed = KeyedList(field)
     left = [(keyed.element(item), item) for item in old]
     right = [(keyed.element(item), item) for item in new]
     mine = dict(right)
@@ -211,7 +219,7 @@ def _set_of_parts(field: Field, value: Object) -> Trie | None:
 
 
 def _set_of_items(field: Field, items: list[Any]) -> Trie | None:
-    keyed = KeyedList(field.list_keys, None)
+    keyed = KeyedList(field)
     out: Trie = {}
     for item in items:
         element = keyed.element(item)
@@ -262,7 +270,7 @@ def without(field: Field, value: Any, removed: Trie | None) -> Any:
         return value
     if field.atomic or field.kind != "list":
         return None
-    keyed = KeyedList(field.list_keys, None)
+    keyed = KeyedList(field)
     kept = []
     for item in value:
         below = removed.get(keyed.element(item))
@@ -292,7 +300,7 @@ def _declares(field: Field, name: str) -> bool:
 def _has_parts(field: Field, value: Any) -> bool:
     """Whether a value is taken part by part: a struct or map that is not atomic, or its null."""
     if field.kind == "raw":
-        return isinstance(value, dict)
+        return isinstance(value, dict) and field.format not in LEAVES
     return (
         field.kind in ("struct", "map")
         and not field.atomic

@@ -10,6 +10,7 @@ encoder (omitempty).
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from apiserver_app.machinery.releases import Release
@@ -29,6 +30,7 @@ class Compiler:
     def __init__(self, reader: SchemaReader, version: Release) -> None:
         self.decoders: dict[str, Convert] = {}
         self.pruned: list[str] = []
+        self.wraps: list[bool] = []  # holds True while a patched object is decoded
         self._reader = reader
         self._omits_zero_times = version.has("ZeroCreationTimestampOmitted")
 
@@ -80,11 +82,17 @@ class Compiler:
         if field.kind == "raw":
             return self._either(field)
         assert field.item is not None
-        go_type = _go_type(field, schema)
-        keep_empty = _keeps_zero(field)
+        go_type, keep_empty = _go_type(field, schema), _keeps_zero(field)
+        prefix = "[]" if field.kind == "list" else "map[string]"
+        # a list or map with a name of its own does not tell the type of what it holds
+        item_type = (
+            go_type.removeprefix(prefix)
+            if go_type.startswith(prefix)
+            else _go_type(field.item, schema)
+        )
         if field.kind == "list":
-            return self._list(field.item, go_type, keep_empty)
-        return self._map(field.item, go_type, keep_empty)
+            return self._list(field.item, go_type, keep_empty, item_type)
+        return self._map(field.item, go_type, keep_empty, item_type)
 
     def _decoder(self, definition: str) -> Convert:
         decode = self.compile(definition)
@@ -98,7 +106,8 @@ class Compiler:
         if kind == "boolean":
             return scalars.boolean(keep_zero)
         if kind == "integer":
-            return scalars.integer(32 if field.format == "int32" else 64, keep_zero)
+            bits = 32 if field.format == "int32" else 64
+            return scalars.integer(bits, keep_zero, self.wraps)
         if kind == "number":
             return scalars.number(keep_zero)
         if kind == "intorstring":
@@ -118,22 +127,23 @@ class Compiler:
             return lambda value: decode({} if value is None else value)
         if item.kind == "list":
             assert item.item is not None
-            return _or_null(self._list(item.item, go_type, True))
+            return _or_null(self._list(item.item, go_type, True, "string"))
         if item.kind == "map":
             assert item.item is not None
-            return _or_null(self._map(item.item, go_type, True))
+            inside = go_type.removeprefix("map[string]")
+            return _or_null(self._map(item.item, go_type, True, inside))
         if item.kind == "raw":
             return self._either(item) if item.format.startswith("apiext") else scalars.copied
         convert = self._scalar(item, go_type, True)
-        zero = _ZEROS.get(item.kind)
+        zero = "" if item.kind == "bytes" else _ZEROS.get(item.kind)
         return lambda value: zero if value is None else convert(value)
 
-    def _list(self, item: Field, go_type: str, keep_empty: bool) -> Convert:
+    def _list(self, item: Field, go_type: str, keep_empty: bool, item_type: str) -> Convert:
         if item.kind == "string":
-            return _strings(go_type, keep_empty)
+            return _strings(go_type, keep_empty, item_type)
         if item.kind == "struct":
             return self._structs(item.definition, go_type, keep_empty)
-        each = self._item(item, go_type.removeprefix("[]"))
+        each = self._item(item, item_type)
 
         def convert(value: Any) -> Any:
             if type(value) is list:
@@ -142,7 +152,7 @@ class Compiler:
                 return [] if keep_empty else ABSENT
             if value is None:
                 return ABSENT
-            raise wrong(value, go_type)
+            raise wrong(value, go_type, "slice")
 
         return convert
 
@@ -159,27 +169,25 @@ class Compiler:
                 return ABSENT
             if value is None:
                 return ABSENT
-            raise wrong(value, go_type)
+            raise wrong(value, go_type, "slice")
 
         return convert
 
-    def _map(self, item: Field, go_type: str, keep_empty: bool) -> Convert:
+    def _map(self, item: Field, go_type: str, keep_empty: bool, item_type: str) -> Convert:
         plain = item.kind == "string"
-        each = self._item(item, go_type.removeprefix("map[string]"))
+        each = self._item(item, item_type)
 
         def convert(value: Any) -> Any:
             if type(value) is not dict:
                 if value is None:
                     return ABSENT
-                raise wrong(value, go_type)
+                raise wrong(value, go_type, "map")
             if not value:
                 return {} if keep_empty else ABSENT
             keys = sorted(value)
-            if not plain:
-                return {key: each(value[key]) for key in keys}
-            for text in value.values():
-                if type(text) is not str:
-                    return {key: each(value[key]) for key in keys}
+            if not plain or not all(type(text) is str for text in value.values()):
+                made = {key: each(item) for key, item in value.items()}  # the first error counts
+                return {key: made[key] for key in keys}
             if len(keys) == 1 or keys == list(value):
                 return value.copy()
             return {key: value[key] for key in keys}
@@ -291,14 +299,12 @@ def _or_null(convert: Convert) -> Convert:
     return lambda value: None if value is None else convert(value)
 
 
-def _strings(go_type: str, keep_empty: bool) -> Convert:
-    element = go_type.removeprefix("[]")
-
+def _strings(go_type: str, keep_empty: bool, element: str) -> Convert:
     def convert(value: Any) -> Any:
         if type(value) is not list:
             if value is None:
                 return ABSENT
-            raise wrong(value, go_type)
+            raise wrong(value, go_type, "slice")
         for item in value:
             if type(item) is not str:
                 return [_text(item, element) for item in value]
@@ -315,6 +321,8 @@ def _text(value: Any, go_type: str) -> str:
     return value
 
 
+_LOCAL_NAME = re.compile(r"(?<![.\w])(?=[A-Z])")
+
 # -- properties of Go fields -----------------------------------------------------------------------
 
 
@@ -325,6 +333,8 @@ def _is_pointer(field: Field) -> bool:
 def _keeps_zero(field: Field) -> bool:
     """Whether Go writes the field's zero value if the client sent it."""
     go = field.go
+    if field.item is not None and field.item.definition.endswith(".v2.HPAScalingPolicy"):
+        return True  # an empty list is not defaulted, but refused
     if field.kind in ("list", "map", "bytes"):
         return field.required or (go is not None and go.always)
     if go is None or not go.known:
@@ -340,7 +350,7 @@ def _go_type(field: Field, schema: Schema) -> str:
     """The Go type's name in error messages."""
     named = field.go.go_type if field.go is not None else ""
     if named:
-        return named if "." in named else f"{schema.version}.{named}"
+        return _LOCAL_NAME.sub(f"{schema.version}.", named)
     kind = field.kind
     if kind == "list" and field.item is not None:
         return f"[]{_go_type(field.item, schema)}"

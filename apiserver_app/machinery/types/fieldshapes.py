@@ -15,13 +15,10 @@ from typing import Any
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types import fieldsets
 from apiserver_app.machinery.types.fieldsets import LEAF, SELF, Trie
-from apiserver_app.machinery.types.schema import Field, Schema
+from apiserver_app.machinery.types.schema import LEAVES, Field, Schema
 
 PLANS_MAX = 512  # plans cached per type
 TRIES_MAX = 512  # results cached per plan
-
-# default values of list keys that a client may omit
-KEY_DEFAULTS = {"protocol": "TCP"}
 
 Change = tuple[Trie | None, Trie | None]  # (added or modified, removed)
 Adder = Callable[[Any], Trie | None]
@@ -117,7 +114,7 @@ class _Map(Node):
         plan = self._plans[names] = _Plan(names, adders, own=True)
         return plan
 
-    def compare(self, old: Any, new: Any, skip: str = "") -> Change:
+    def compare(self, old: Any, new: Any, skip: tuple[str, ...] = ()) -> Change:
         if not old and not new:
             return _SAME if old == new else (LEAF, None)
         old, new = old or LEAF, new or LEAF
@@ -125,7 +122,7 @@ class _Map(Node):
         removed: Trie = {}
         for name, value in new.items():
             was = old.get(name, _ABSENT)
-            if was is value or was == value or name == skip or self.skips(name):
+            if was is value or was == value or name in skip or self.skips(name):
                 continue
             element = f"f:{name}"
             node = self.node(name)
@@ -136,7 +133,7 @@ class _Map(Node):
             else:
                 _note(changed, removed, element, node.compare(was, value))
         for name, was in old.items():
-            if name not in new and name != skip and not self.skips(name):
+            if name not in new and name not in skip and not self.skips(name):
                 node = self.node(name)
                 removed[f"f:{name}"] = LEAF if node is None else node.added(was)
         return _change(changed, removed)
@@ -178,7 +175,7 @@ class _Raw(_Map):
         pairs = ((fieldsets.field_element(name), self.added(item)) for name, item in value.items())
         return fieldsets.in_order({SELF: LEAF, **dict(pairs)})
 
-    def compare(self, old: Any, new: Any, skip: str = "") -> Change:
+    def compare(self, old: Any, new: Any, skip: tuple[str, ...] = ()) -> Change:
         if isinstance(old, dict) and isinstance(new, dict):
             return super().compare(old, new, skip)
         if old == new:
@@ -190,11 +187,17 @@ class _Raw(_Map):
         return changed, removed
 
 
+class NoKey(Exception):
+    """An item has none of the fields that identify it, so its fields belong to nobody."""
+
+
 class KeyedList(Node):
     """A list whose items are identified by key fields, or in a set by their value."""
 
-    def __init__(self, names: tuple[str, ...], item: Node | None) -> None:
+    def __init__(self, field: Field, item: Node | None = None) -> None:
+        names = field.list_keys
         self._names = tuple(sorted(names))
+        self._defaults = field.key_defaults if names else {}
         self._only = names[0] if len(names) == 1 else ""
         self._item = item
         self._memo: dict[tuple[Any, ...], Trie] = {}
@@ -228,10 +231,15 @@ class KeyedList(Node):
         elif not self._names:
             return fieldsets.value_element(item)
         pairs = [(name, value) for name in self._names
-                 if (value := _key_value(item, name)) is not None]  # fmt: skip
+                 if (value := self._key_value(item, name)) is not None]  # fmt: skip
+        if not pairs:
+            raise NoKey
         return fieldsets.key_element(
             tuple(name for name, _ in pairs), *(value for _, value in pairs)
         )
+
+    def _key_value(self, item: Any, name: str) -> Any:
+        return item.get(name, self._defaults.get(name)) if isinstance(item, dict) else None
 
     def compare(self, old: Any, new: Any) -> Change:
         if not old and not new:
@@ -277,12 +285,6 @@ class KeyedList(Node):
         return out
 
 
-def _key_value(item: Any, name: str) -> Any:
-    if not isinstance(item, dict):
-        return None
-    return item.get(name, KEY_DEFAULTS.get(name))
-
-
 def _note(changed: Trie, removed: Trie, element: str, change: Change) -> None:
     if change[0] is not None:
         changed[element] = change[0]
@@ -324,9 +326,9 @@ class Shapes:
         if metadata is not None and metadata.schema is not None:
             self._root._nodes["metadata"] = _Struct(self, metadata.schema, METADATA)
         self.zero = zero(schema)
-        self._created: dict[str, _Created] = {}
+        self._created: dict[tuple[str, ...], _Created] = {}
 
-    def created(self, obj: Object, skip: str = "") -> Trie | None:
+    def created(self, obj: Object, skip: tuple[str, ...] = ()) -> Trie | None:
         """The fields that a new object sets beyond those of an empty object of its type."""
         try:
             creator = self._created[skip]
@@ -334,8 +336,8 @@ class Shapes:
             creator = self._created[skip] = _Created(self._root, self.zero, skip)
         return creator.added(obj)
 
-    def compare(self, old: Object, new: Object, skip: str = "") -> Change:
-        """The fields in which two objects differ, except for the field `skip`."""
+    def compare(self, old: Object, new: Object, skip: tuple[str, ...] = ()) -> Change:
+        """The fields in which two objects differ, except for the fields `skip`."""
         return self._root.compare(old, new, skip)
 
     def node(self, field: Field) -> Node | None:
@@ -349,18 +351,18 @@ class Shapes:
             if field.definition not in self._structs:
                 self._structs[field.definition] = _Struct(self, schema, frozenset())
             return self._structs[field.definition]
-        if field.kind == "raw":
-            return _RAW
+        if field.kind == "raw":  # a Go type that reads JSON itself is one value
+            return None if field.format in LEAVES else _RAW
         if field.kind not in ("map", "list") or field.item is None:
             return None
         item = self.node(field.item)
-        return _Map(item) if field.kind == "map" else KeyedList(field.list_keys, item)
+        return _Map(item) if field.kind == "map" else KeyedList(field, item)
 
 
 class _Created:
     """The fields set by a struct whose empty value already has some fields."""
 
-    def __init__(self, node: _Map, empty: Object, skip: str = "") -> None:
+    def __init__(self, node: _Map, empty: Object, skip: tuple[str, ...] = ()) -> None:
         self._node = node
         self._empty = empty
         self._skip = skip
@@ -375,7 +377,7 @@ class _Created:
             adders = {
                 name: self._adder(name)
                 for name in names
-                if name != self._skip and not self._node.skips(name)
+                if name not in self._skip and not self._node.skips(name)
             }
             plan = self._plans[names] = _Plan(names, adders, own=False)
         return plan.trie(value)

@@ -46,6 +46,11 @@ class WrongType(Exception):
         self.struct = ""
         self.path: list[str] = []  # innermost first
 
+    @property
+    def ends(self) -> bool:
+        """Whether it ends the decoding, as it comes from a type that reads JSON itself."""
+        return self.kind == UNMARSHALER
+
     def sentence(self) -> str:
         if not self.struct:
             return f"json: cannot unmarshal {self.word} into Go value of type {self.go_type}"
@@ -84,6 +89,7 @@ class BadValue(Exception):
     def __init__(self, message: str, before: str = "") -> None:
         super().__init__(message)
         self._before = before
+        self.ends = not before
 
     def sentence(self) -> str:
         return str(self)
@@ -137,7 +143,8 @@ def boolean(keep_zero: bool) -> Convert:
     return convert
 
 
-def integer(bits: int, keep_zero: bool) -> Convert:
+def integer(bits: int, keep_zero: bool, wraps: list[bool] | None = None) -> Convert:
+    """`wraps` holds True while the value comes out of a map: Go cuts off what is too much there."""
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     go_type = f"int{bits}"
 
@@ -146,9 +153,25 @@ def integer(bits: int, keep_zero: bool) -> Convert:
             return value if value or keep_zero else ABSENT
         if value is None:
             return ABSENT
+        if wraps and _is_whole(value):
+            value = _wrapped(value, bits)
+            return value if value or keep_zero else ABSENT
         raise _not_integer(value, go_type)
 
     return convert
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and value.is_integer())
+
+
+def _wrapped(value: float, bits: int) -> int:
+    """What is left of a number in so many bits; a float beyond int64 becomes the least int64."""
+    whole = int(value)
+    if not -(1 << 63) <= whole < 1 << 63:
+        whole = -(1 << 63)
+    half = 1 << (bits - 1)
+    return (whole + half) % (1 << bits) - half
 
 
 def _not_integer(value: Any, go_type: str) -> WrongType:
@@ -343,12 +366,29 @@ def base64(keep_zero: bool) -> Convert:
     def convert(value: Any) -> Any:
         if type(value) is str:
             text = value if _BASE64.fullmatch(value) else _without_breaks(value)
+            if text.endswith("="):  # the last byte's other bits may be set
+                text = text[:-4] + _encoded(binascii.a2b_base64(text[-4:]))
             return text if text or keep_zero else ABSENT
         if value is None:
             return ABSENT
+        if type(value) is list:
+            return _encoded(bytes(map(_byte, value)))
         raise wrong(value, "[]uint8")
 
     return convert
+
+
+def _byte(value: Any) -> int:
+    """An element of a []byte that is sent as an array."""
+    if value is None:
+        return 0
+    if type(value) is not int or not 0 <= value <= 255:
+        raise _not_integer(value, "uint8")
+    return value
+
+
+def _encoded(raw: bytes) -> str:
+    return binascii.b2a_base64(raw, newline=False).decode()
 
 
 def _without_breaks(text: str) -> str:
@@ -356,7 +396,7 @@ def _without_breaks(text: str) -> str:
     if not _BASE64.fullmatch(plain):
         why = f"illegal base64 data at input byte {_corrupt_at(text)}"
         raise BadValue(why, "error decoding from json: ")
-    return binascii.b2a_base64(binascii.a2b_base64(plain), newline=False).decode()
+    return _encoded(binascii.a2b_base64(plain))
 
 
 def _corrupt_at(text: str) -> int:

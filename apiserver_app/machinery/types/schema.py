@@ -33,7 +33,7 @@ LEAVES = {
 }
 
 
-# list keys that may be omitted, and their defaults (`+default` in types.go)
+# defaults of fields that are list keys (`+default` in types.go)
 _KEY_DEFAULTS = {
     ("core.v1.ContainerPort", "protocol"): "TCP",
     ("core.v1.ServicePort", "protocol"): "TCP",
@@ -56,7 +56,7 @@ class Field:
     list_keys: tuple[str, ...] = ()
     atomic: bool = False  # a map or struct that is owned and replaced as one value
     required: bool = False
-    default: str | None = None  # the value of an omitted list key
+    default: str | int | None = None  # the value of an omitted list key
     go: GoField | None = field(default=None, repr=False)
     _lookup: Callable[[str], Schema | None] | None = field(default=None, repr=False)
 
@@ -66,6 +66,17 @@ class Field:
         if self.definition and self._lookup is not None:
             return self._lookup(self.definition)
         return self.item.schema if self.item is not None else None
+
+    @property
+    def key_defaults(self) -> dict[str, str | int]:
+        """The values of a list's keys that may be omitted."""
+        item = self.schema
+        if item is None:
+            return {}
+        pairs = (
+            (name, item.fields[name].default) for name in self.list_keys if name in item.fields
+        )
+        return {name: default for name, default in pairs if default is not None}
 
     @property
     def is_leaf(self) -> bool:
@@ -127,7 +138,7 @@ class SchemaReader:
             made = self._field(key, properties[key])
             made.required = key in required
             made.go = go.get(key)
-            made.default = _KEY_DEFAULTS.get((short, key))
+            made.default = _KEY_DEFAULTS.get((short, key), _zero(made))
             fields[key] = made
         return Schema(definition, name, fields, prop.map_type == "atomic")
 
@@ -143,7 +154,7 @@ class SchemaReader:
             atomic=prop.map_type == "atomic",
         )
         if prop.ref:
-            self._refer(out, prop.definition)
+            self._refer(out, prop.definition, granular=prop.map_type == "granular")
         elif out.kind == "array":
             out.kind = "list"
             if not out.list_type and "merge" in out.patch_strategies:
@@ -162,7 +173,7 @@ class SchemaReader:
             out.kind = "raw"
         return out
 
-    def _refer(self, out: Field, definition: str) -> None:
+    def _refer(self, out: Field, definition: str, *, granular: bool) -> None:
         short = gofields.short(definition)
         if short in LEAVES:
             out.kind = LEAVES[short]
@@ -172,7 +183,16 @@ class SchemaReader:
         out.kind = "struct"
         out.definition = definition
         out._lookup = self.get
-        out.atomic = out.atomic or (target is not None and target.map_type == "atomic")
+        if target is not None and not granular:
+            out.atomic = out.atomic or target.map_type == "atomic"
+
+
+def _zero(field: Field) -> str | int | None:
+    """The default of a field that Go always writes, as OpenAPI has it."""
+    go = field.go
+    if go is None or not go.always or go.pointer:
+        return None
+    return "" if field.kind == "string" else 0 if field.kind == "integer" else None
 
 
 def _ordered(properties: dict[str, Prop], go: dict[str, GoField]) -> list[str]:

@@ -16,8 +16,8 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
-from apiserver_app.machinery.types import decoder, fieldshapes
-from apiserver_app.machinery.types.scalars import BadValue, WrongType
+from apiserver_app.machinery.types import decoder, fieldshapes, scalars
+from apiserver_app.machinery.types.scalars import BadValue, Convert, WrongType
 from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
 
 MESSAGES_MAX = 100  # upstream reports no more unknown fields than this
@@ -43,11 +43,12 @@ class Types:
         self._custom: dict[str, DecodeCustom] = {}
 
     def decode(
-        self, definition: str, obj: Object, strictness: str = "Strict"
+        self, definition: str, obj: Object, strictness: str = "Strict", *, from_map: bool = False
     ) -> tuple[Object, list[str]]:
         """A new pruned object in Go's field order, and upstream's message for each unknown field
         (none when strictness is Ignore). `obj` is not changed, and shares nothing with the result
-        but `metadata.managedFields[].fieldsV1`. Raises 400 for a value of the wrong type."""
+        but `metadata.managedFields[].fieldsV1`. Raises 400 for a value of the wrong type.
+        Integers `from_map` (a strategic or applied patch) are cut off, not refused."""
         decode = self._decoders.get(definition)
         if decode is None:
             custom = self._custom.get(definition)
@@ -58,16 +59,31 @@ class Types:
             raise errors.internal(f"no type {definition} in version {self.version}")
         pruned = self._compiler.pruned
         pruned.clear()
+        if from_map:
+            self._compiler.wraps.append(True)
         try:
             out: Object = decode(obj)
         except (WrongType, BadValue) as error:
             why, converting = error.sentence(), error.converting()
+            if not error.ends:
+                try:
+                    _check_ends(self._reader.get(definition), obj)
+                except (WrongType, BadValue) as end:
+                    why = end.sentence()
             raise self._refusal(definition, obj, why, converting) from None
         except RecursionError:
             raise self._refusal(definition, obj, "exceeded max depth") from None
+        finally:
+            if from_map:
+                self._compiler.wraps.clear()
         if not pruned or strictness == "Ignore":
             return out, []
         return out, self.unknown(definition, obj)
+
+    def arranged(self, definition: str, obj: Object) -> Object:
+        """The object with the fields of its structs in Go's order."""
+        made: Object = _arranged(self.schema(definition), obj)
+        return made
 
     def unknown(self, definition: str, obj: Object, path: str = "") -> list[str]:
         """Messages for the fields of obj that the type does not have, in the object's order."""
@@ -129,6 +145,56 @@ class Types:
             f'{word or kind} in version "{named or version}" cannot be handled as a {kind}: {why}',
             why, converting,
         )  # fmt: skip
+
+
+_ENDS: dict[str, Convert] = {
+    "quantity": scalars.quantity,
+    "time": scalars.time,
+    "microtime": scalars.micro_time,
+    "intorstring": scalars.int_or_string(True),
+}
+
+
+def _arranged(schema: Schema | None, value: Any) -> Any:
+    if schema is None or not isinstance(value, dict):
+        return value
+    out: Object = {}
+    for name in (*(name for name in schema.fields if name in value), *value):
+        field = schema.fields.get(name)
+        if name in out:
+            continue
+        out[name] = value[name]
+        if field is not None and field.kind == "struct":
+            out[name] = _arranged(field.schema, value[name])
+        elif field is not None and field.kind == "list" and isinstance(value[name], list):
+            out[name] = [_arranged(field.schema, item) for item in value[name]]
+    return out
+
+
+def _check_ends(schema: Schema | None, obj: Any) -> None:
+    """Raises the first failure of a type that reads JSON itself. Such a failure ends the decoding
+    and is reported in place of values of the wrong type before it."""
+    if schema is None or not isinstance(obj, dict):
+        return
+    for key, value in obj.items():
+        field = schema.fields.get(key)
+        try:
+            if field is not None and value is not None:
+                _check_ends_in(field, value)
+        except WrongType as error:
+            error.path.append(key)
+            error.struct = error.struct or schema.name
+            raise
+
+
+def _check_ends_in(field: Field, value: Any) -> None:
+    if field.kind in _ENDS:
+        _ENDS[field.kind](value)
+    elif field.kind == "struct":
+        _check_ends(field.schema, value)
+    elif field.item is not None and isinstance(value, list if field.kind == "list" else dict):
+        for item in value if isinstance(value, list) else value.values():
+            _check_ends_in(field.item, item)
 
 
 def _unknown(schema: Schema, obj: Any, path: str, messages: list[str]) -> None:

@@ -170,7 +170,7 @@ class _BindingStrategy(Strategy):
 
 
 class ValidatingAdmissionPolicyBindingStrategy(_BindingStrategy):
-    resources_path = "spec.matchResouces"  # upstream's spelling
+    resources_path = "spec.matchResources"
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs = super().validate(ctx, obj)

@@ -69,7 +69,7 @@ class CustomResourceDefinitionStrategy(Strategy):
         errs: list[FieldError] = []
         spec = obj["spec"]
         group, plural = spec.get("group") or "", spec["names"].get("plural") or ""
-        if name_of(obj) != f"{plural}.{group}":
+        if name_of(obj) not in ("", f"{plural}.{group}"):
             text = 'must be spec.names.plural+"."+spec.group'
             errs.append(errors.invalid_value("metadata.name", name_of(obj), text))
         _spec(ctx, spec, None, errs)

@@ -10,7 +10,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks
+from apiserver_app.registry.validation import checks, gosyntax
 
 
 class ControllerRevisionStrategy(Strategy):
@@ -18,15 +18,23 @@ class ControllerRevisionStrategy(Strategy):
         obj.setdefault("revision", 0)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        errs: list[FieldError] = []
-        if obj.get("data") is None:
+        errs = _revision(obj)
+        data = obj.get("data")
+        if data is None:
             errs.append(errors.required("data", "data is mandatory"))
-        checks.not_negative(obj.get("revision"), "revision", errs)
+        elif not isinstance(data, dict):
+            errs.append(errors.required("data", "data must be a valid JSON object"))
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        errs = self.validate(ctx, obj)
+        errs = _revision(obj)
         if obj.get("data") != old.get("data"):
-            printed = errors.GoText("runtime.RawExtension{...}")
+            printed = gosyntax.raw_extension(obj.get("data"))
             errs.append(errors.invalid_value("data", printed, "field is immutable"))
         return errs
+
+
+def _revision(obj: Object) -> list[FieldError]:
+    errs: list[FieldError] = []
+    checks.not_negative(obj.get("revision"), "revision", errs)
+    return errs

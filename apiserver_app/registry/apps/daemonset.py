@@ -6,6 +6,7 @@ pkg/registry/apps/daemonset/strategy.go.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -18,7 +19,8 @@ from apiserver_app.registry.core.pod import validation
 from apiserver_app.registry.strategy import Context
 from apiserver_app.registry.validation import checks, gosyntax, selectors
 
-_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+_INT64 = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 class DaemonSetStrategy(workload.WorkloadStrategy):
@@ -40,6 +42,20 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
         "collisionCount",
     )
 
+    def default(self, obj: Object) -> None:
+        """Reads the annotation as the number it stands for, before anything else looks at it."""
+        super().default(obj)
+        notes = obj["metadata"].get("annotations") or {}
+        text = notes.get(TEMPLATE_GENERATION, "0")
+        known = _INT64.fullmatch(text)
+        if known is None or len(text) > 20 or not -(1 << 63) <= int(text) < 1 << 63:
+            why = "value out of range" if known else "invalid syntax"
+            parsing = f"strconv.ParseInt: parsing {errors.quoted(text)}: {why}"
+            raise errors.Undecodable(
+                f'DaemonSet in version "v1" cannot be handled as a DaemonSet: {parsing}', parsing
+            )
+        _set_template_generation(obj, int(text))
+
     def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
         strategy: dict[str, Any] = spec.get("updateStrategy") or {}
         spec["updateStrategy"] = strategy
@@ -59,12 +75,13 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         super().prepare_for_create(ctx, obj)
-        _set_template_generation(obj, 1)
+        notes = obj["metadata"]["annotations"]
+        _set_template_generation(obj, max(1, int(notes[TEMPLATE_GENERATION])))
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         super().prepare_for_update(ctx, obj, old)
         notes = old["metadata"].get("annotations") or {}
-        generation = int(notes.get(_TEMPLATE_GENERATION) or 1)
+        generation = int(notes.get(TEMPLATE_GENERATION) or 1)
         if obj["spec"].get("template") != old["spec"].get("template"):
             generation += 1
         _set_template_generation(obj, generation)
@@ -98,8 +115,13 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
 def _set_template_generation(obj: Object, generation: int) -> None:
     """Keeps the former field spec.templateGeneration as an annotation, as apps/v1 does."""
     notes = obj["metadata"].get("annotations") or {}
-    if notes.get(_TEMPLATE_GENERATION) != str(generation):
-        obj["metadata"]["annotations"] = {**notes, _TEMPLATE_GENERATION: str(generation)}
+    if notes.get(TEMPLATE_GENERATION) != str(generation):
+        metadata = {
+            **obj["metadata"],
+            "annotations": dict(sorted({**notes, TEMPLATE_GENERATION: str(generation)}.items())),
+        }
+        gofields.arrange(metadata, "meta.v1.ObjectMeta")
+        obj["metadata"] = metadata
 
 
 def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:

@@ -109,10 +109,6 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             if retention and value not in ("Retain", "Delete"):
                 path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
                 errs.append(errors.not_supported(path, value or "", ("Retain", "Delete")))
-        if fresh:
-            for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
-                path = f"spec.volumeClaimTemplates[{index}].spec"
-                persistentvolumeclaim.validate_spec(claim.get("spec") or {}, path, errs)
         checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
         checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
         start = (spec.get("ordinals") or {}).get("start")
@@ -164,22 +160,5 @@ def _template(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
         errs.append(errors.invalid_value("spec.selector", printed, ""))
     else:
         workload.template_labels(value, template, "spec.template", errs)
-        validation.validate_template(_with_claims(spec, template), "spec.template", errs)
+        validation.template_metadata(template, "spec.template", errs)
     workload.always(template, "spec.template", "StatefulSet", errs)
-
-
-def _with_claims(spec: Mapping[str, Any], template: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The template as its pods will look: with the claims as volumes."""
-    inside = dict(template.get("spec") or {})
-    inside.pop("hostname", None)
-    inside.pop("subdomain", None)
-    claims = [
-        ((claim.get("metadata") or {}).get("name") or "")
-        for claim in spec.get("volumeClaimTemplates") or ()
-    ]
-    if claims:
-        inside["volumes"] = [
-            *({"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims),
-            *(vol for vol in inside.get("volumes") or () if vol.get("name") not in claims),
-        ]
-    return {**template, "spec": inside}

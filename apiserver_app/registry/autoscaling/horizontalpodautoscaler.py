@@ -52,7 +52,7 @@ class HorizontalPodAutoscalerStrategy(Strategy):
             for rules in (up, down):
                 rules.setdefault("selectPolicy", "Max")
                 gofields.arrange(rules, "autoscaling.v2.HPAScalingRules")
-            behavior["scaleUp"], behavior["scaleDown"] = up, down
+            obj["spec"]["behavior"] = {"scaleUp": up, "scaleDown": down}
         gofields.arrange(spec, "autoscaling.v2.HorizontalPodAutoscalerSpec")
         if obj.get("status") is None:
             obj["status"] = self._zero()

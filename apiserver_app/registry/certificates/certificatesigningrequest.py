@@ -93,10 +93,10 @@ class CertificateSigningRequestStrategy(Strategy):
         errs: list[FieldError] = []
         spec = obj["spec"]
         usages, request = spec.get("usages") or (), spec.get("request") or ""
+        _pem(request, errs)
         if not usages:
             errs.append(errors.required("spec.usages"))
         _usages(usages, errs)
-        _pem(request, errs)
         if spec.get("signerName") == _LEGACY:
             text = "the legacy signerName is not allowed via this API version"
             errs.append(errors.invalid_value("spec.signerName", _LEGACY, text))
@@ -197,6 +197,6 @@ def _pem(request: str, errs: list[FieldError]) -> None:
         data = b""
     if _BEGIN not in data or _END not in data:
         text = "PEM block type must be CERTIFICATE REQUEST"
-        inner = ", ".join(hex(byte) for byte in data[:64])
-        printed = errors.GoText(f"[]byte{{{inner}}}")
+        inner = ", ".join(hex(byte) for byte in data)
+        printed = errors.GoText(f"[]byte{{{inner}}}" if request else "[]byte(nil)")
         errs.append(errors.invalid_value("spec.request", printed, text))

@@ -67,6 +67,8 @@ class EventStrategy(Strategy):
 
     def __init__(self, info: ResourceInfo) -> None:
         super().__init__(info)
+        self.validates_metadata = bool(info.group)
+        self._reporting = "reportingController" if info.group else "reportingComponent"
         about, more = (
             ("regarding", ("reportingController",))
             if info.group
@@ -85,7 +87,7 @@ class EventStrategy(Strategy):
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         event = from_events(obj) if self.info.group else obj
-        _legacy(event, errs)
+        _legacy(event, errs, self._reporting)
         if self.info.group:
             _strict(event, errs)
         return errs
@@ -93,7 +95,7 @@ class EventStrategy(Strategy):
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         event = from_events(obj) if self.info.group else obj
-        _legacy(event, errs)
+        _legacy(event, errs, self._reporting)
         if self.info.group:
             _fixed(event, from_events(old), errs)
         return errs
@@ -143,7 +145,7 @@ def to_events(obj: Object) -> Object:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _legacy(event: Object, errs: list[FieldError]) -> None:
+def _legacy(event: Object, errs: list[FieldError], reporting: str) -> None:
     """Validates what both APIs require."""
     namespace = event["metadata"].get("namespace") or ""
     about = (event.get("involvedObject") or {}).get("namespace") or ""
@@ -155,7 +157,7 @@ def _legacy(event: Object, errs: list[FieldError]) -> None:
         text = "does not match event.namespace"
         errs.append(errors.invalid_value("involvedObject.namespace", about, text))
     if event.get("eventTime"):
-        _new_style(event, errs)
+        _new_style(event, errs, reporting)
     for text in names.dns1123_subdomain_errors(namespace):
         errs.append(errors.invalid_value("namespace", namespace, text))
 
@@ -203,11 +205,11 @@ def _series(event: Object, errs: list[FieldError]) -> None:
         errs.append(errors.required("series.lastObservedTime"))
 
 
-def _new_style(event: Object, errs: list[FieldError]) -> None:
+def _new_style(event: Object, errs: list[FieldError], reporting: str) -> None:
     controller = event.get("reportingComponent") or ""
     if not controller:
-        errs.append(errors.required("reportingController"))
-    checks.named(controller, "reportingController", names.qualified_name_errors, errs)
+        errs.append(errors.required(reporting))
+    checks.named(controller, reporting, names.qualified_name_errors, errs)
     for field in ("reportingInstance", "action", "reason"):
         value = event.get(field) or ""
         if not value:

@@ -65,6 +65,10 @@ class LimitRangeStrategy(Strategy):
                 item["defaultRequest"] = requests
             gofields.arrange(item, "core.v1.LimitRangeItem")
 
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        if not obj["metadata"].get("name"):
+            obj["metadata"]["name"] = ctx.rand.uuid()
+
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         seen: set[str] = set()
@@ -76,9 +80,6 @@ class LimitRangeStrategy(Strategy):
             seen.add(kind)
             _item(item, kind, path, errs)
         return errs
-
-    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.validate(ctx, obj)
 
 
 def _type(kind: str, path: str, errs: list[FieldError]) -> None:

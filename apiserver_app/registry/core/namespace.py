@@ -85,7 +85,7 @@ def _set_label(obj: Object) -> None:
         return
     labels = obj["metadata"].get("labels") or {}
     if labels.get(NAME_LABEL) != name:
-        obj["metadata"]["labels"] = {**labels, NAME_LABEL: name}
+        obj["metadata"]["labels"] = dict(sorted({**labels, NAME_LABEL: name}.items()))
 
 
 def _finalizers(obj: Object, errs: list[FieldError], *, indexed: bool = False) -> None:

@@ -31,6 +31,7 @@ class NodeStrategy(Strategy):
     def default(self, obj: Object) -> None:
         if obj.get("spec") is None:
             obj["spec"] = {}
+        _one_range(obj["spec"])
         status = obj.get("status")
         if status is None:
             status = obj["status"] = {}
@@ -77,8 +78,6 @@ class NodeStrategy(Strategy):
         if spec is before:
             return errs
         old_ranges = before.get("podCIDRs")
-        if spec.get("podCIDRs") != old_ranges:
-            _ranges(spec.get("podCIDRs") or (), errs)
         if old_ranges and old_ranges != spec.get("podCIDRs"):
             text = 'node updates may not change podCIDR except from "" to valid'
             errs.append(errors.forbidden_value("spec.podCIDRs", text))
@@ -118,6 +117,18 @@ class NodeStrategy(Strategy):
         return super().selectable_value(obj, path)
 
 
+def _one_range(spec: dict[str, Any]) -> None:
+    """The former field podCIDR is the first of podCIDRs, and counts where they differ."""
+    one, all_ = spec.get("podCIDR"), spec.get("podCIDRs")
+    if one and (not all_ or one != all_[0]):
+        spec["podCIDRs"] = [one]
+    elif all_ and all_[0]:
+        spec["podCIDR"] = all_[0]
+    else:
+        return
+    gofields.arrange(spec, "core.v1.NodeSpec")
+
+
 def _drop_source(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
     """Drops spec.configSource of the removed feature DynamicKubeletConfig."""
     if before.get("configSource") is None:
@@ -128,9 +139,6 @@ def _ranges(ranges: Sequence[str], errs: list[FieldError]) -> None:
     for index, value in enumerate(ranges):
         checks.cidr(value, f"spec.podCIDRs[{index}]", errs)
     checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), errs)
-    for index, value in enumerate(ranges):
-        if value in ranges[:index]:
-            errs.append(errors.duplicate(f"spec.podCIDRs[{index}]", value))
 
 
 def _amounts(obj: Object, errs: list[FieldError]) -> None:

@@ -50,7 +50,7 @@ class PersistentVolumeStrategy(Strategy):
         obj["spec"] = spec
         if not spec.get("persistentVolumeReclaimPolicy"):
             spec["persistentVolumeReclaimPolicy"] = "Retain"
-        if not spec.get("volumeMode"):
+        if spec.get("volumeMode") is None:
             spec["volumeMode"] = "Filesystem"
         if spec.get("capacity"):
             resources.canonicalize(spec["capacity"])

@@ -113,7 +113,7 @@ def default(obj: Object) -> None:
     """Sets the defaults, also in a StatefulSet's claim templates."""
     spec: dict[str, Any] = obj.get("spec") or {}
     obj["spec"] = spec
-    if not spec.get("volumeMode"):
+    if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
     amounts: dict[str, Any] = spec.get("resources") or {}
     spec["resources"] = amounts

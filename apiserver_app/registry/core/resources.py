@@ -90,16 +90,29 @@ def quantity(name: str, value: Any, path: str, errs: list[FieldError]) -> None:
     amount = nano(value)
     if amount < 0:
         errs.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
-    if (name in _INTEGER or is_extended(name)) and amount % _UNIT:
+    if (name in _INTEGER or is_extended(name)) and (amount % _UNIT or _overflows(amount)):
         errs.append(errors.invalid_value(path, quantity_text(value), NOT_INTEGER))
+
+
+def _overflows(amount: int) -> bool:
+    """Whether the thousandths, which upstream counts in an int64 that wraps round, look broken."""
+    milli = amount // 10**6
+    return not -(1 << 63) <= milli < 1 << 63 and _as_int64(milli) % 1000 != 0
+
+
+def _as_int64(number: int) -> int:
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def quantity_text(value: Any) -> errors.GoText:
     """A resource.Quantity as a bad value: its Go struct."""
     amount = quantities.parse(quantities.canonical(value))
+    number, scale, decimal = amount.value, amount.scale, "nil"
+    if amount.is_decimal:
+        number, scale, decimal = 0, 0, "0xc000000000"
     return errors.GoText(
-        f"resource.Quantity{{i:resource.int64Amount{{value:{amount.value}, "
-        f"scale:{amount.scale}}}, d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, "
+        f"resource.Quantity{{i:resource.int64Amount{{value:{number}, scale:{scale}}}, "
+        f"d:resource.infDecAmount{{Dec:(*inf.Dec)({decimal})}}, "
         f's:"{amount.text}", Format:"{amount.format}"}}'
     )
 
@@ -112,9 +125,10 @@ def positive(value: Any, path: str, errs: list[FieldError]) -> None:
 
 def basic(value: Any, path: str, errs: list[FieldError]) -> None:
     """Validates that an amount is not negative, with upstream's message for volumes."""
-    if nano(value) <= -_UNIT:
+    amount = _as_int64(-(-nano(value) // _UNIT))
+    if amount < 0:
         text = "must be a valid resource quantity"
-        errs.append(errors.invalid_value(path, -(-nano(value) // _UNIT), text))
+        errs.append(errors.invalid_value(path, amount, text))
 
 
 def fraction_warning(amounts: Mapping[str, Any], name: str, path: str, warnings: list[str]) -> None:
@@ -128,10 +142,10 @@ def fraction_warning(amounts: Mapping[str, Any], name: str, path: str, warnings:
 def resource_name(name: str, path: str, errs: list[FieldError]) -> None:
     messages = names.qualified_name_errors(name)
     for text in messages:
-        errs.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, errors.GoText(name), text))
     if not messages and "/" not in name and name not in _STANDARD and not _is_prefixed(name):
         text = "must be a standard resource type or fully qualified"
-        errs.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, errors.GoText(name), text))
 
 
 def container_name(name: str, path: str, errs: list[FieldError]) -> None:
@@ -141,17 +155,17 @@ def container_name(name: str, path: str, errs: list[FieldError]) -> None:
     if "/" not in name:
         if not name.startswith("hugepages-"):
             text = "must be a standard resource for containers"
-            errs.append(errors.invalid_value(path, name, text))
+            errs.append(errors.invalid_value(path, errors.GoText(name), text))
     elif not _is_native(name) and not is_extended(name):
         text = "doesn't follow extended resource name standard"
-        errs.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, errors.GoText(name), text))
 
 
 def quota_name(name: str, path: str, errs: list[FieldError]) -> None:
     resource_name(name, path, errs)
     if "/" not in name and name not in _STANDARD_QUOTA and not _is_prefixed(name):
         text = "must be a standard resource for quota"
-        errs.append(errors.invalid_value(path, name, text))
+        errs.append(errors.invalid_value(path, errors.GoText(name), text))
 
 
 def is_standard_quota(name: str) -> bool:

@@ -80,7 +80,6 @@ class SecretStrategy(Strategy):
             value = obj.get("type") or ""
             errs.append(errors.invalid_value("type", value, "field is immutable"))
         immutable(obj, old, ("data",), errs)
-        errs += self.validate(ctx, obj)
         return errs
 
 

@@ -48,11 +48,10 @@ class EndpointSliceStrategy(Strategy):
         obj["metadata"]["generation"] = 1
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
-        """Labels and annotations count as well as what is in the slice."""
+        """Labels count as well as what is in the slice."""
         metadata, before = obj["metadata"], old["metadata"]
-        same = all(obj.get(field) == old.get(field) for field in ("endpoints", "ports")) and all(
-            (metadata.get(field) or {}) == (before.get(field) or {})
-            for field in ("labels", "annotations")
+        same = all(obj.get(field) == old.get(field) for field in ("endpoints", "ports")) and (
+            (metadata.get("labels") or {}) == (before.get("labels") or {})
         )
         metadata["generation"] = (before.get("generation") or 0) + (not same)
 
@@ -74,7 +73,7 @@ class EndpointSliceStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        if obj.get("endpoints") != old.get("endpoints") or obj.get("ports") != old.get("ports"):
+        if any(obj.get(name) != old.get(name) for name in ("endpoints", "ports", "addressType")):
             errs += self.validate(ctx, obj)
         if obj.get("addressType") != old.get("addressType"):
             value = obj.get("addressType") or ""
@@ -91,6 +90,22 @@ class EndpointSliceStrategy(Strategy):
         return warnings
 
 
+def _strict(value: str, parsed: Any, path: str, errs: list[FieldError]) -> None:
+    """An address in the one form that it should be written in."""
+    checks.ip(value, path, errs)
+    if parsed is None:
+        return
+    if getattr(parsed, "ipv4_mapped", None):
+        text = "must not be an IPv4-mapped IPv6 address"
+    elif parsed.version == 4 and value != str(parsed):
+        text = "must not have leading 0s"
+    elif value != str(parsed):
+        text = f"must be in canonical form ({errors.quoted(str(parsed))})"
+    else:
+        return
+    errs.append(errors.invalid_value(path, value, text))
+
+
 def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, errs: list[FieldError]) -> None:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
@@ -105,11 +120,14 @@ def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, errs: list[Fiel
             continue
         before = len(errs)
         parsed = checks.parse_ip(address)
-        if kind == "IPv4" and (parsed is None or parsed.version != 4):
-            errs.append(errors.invalid_value(at, address, "must be a valid IPv4 address"))
-        if kind == "IPv6" and (parsed is None or parsed.version != 6):
-            errs.append(errors.invalid_value(at, address, "must be a valid IPv6 address"))
+        if kind == "IPv4":
+            checks.ip(address, at, errs)
+        if kind == "IPv6":
+            _strict(address, parsed, at, errs)
         if len(errs) == before:
+            if parsed is not None and kind in _TYPES and kind != f"IPv{parsed.version}":
+                text = f"must be an {kind} address"
+                errs.append(errors.invalid_value(f"{path}.addresses", address, text))
             checks.special_ip(address, at, errs)
     node = endpoint.get("nodeName")
     if node is not None:

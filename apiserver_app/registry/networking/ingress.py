@@ -160,7 +160,7 @@ def local_reference(value: Mapping[str, Any], path: str, errs: list[FieldError])
     for field in ("kind", "name"):
         word = value.get(field) or ""
         if not word:
-            errs.append(errors.required(f"{path}.{field}"))
+            errs.append(errors.required(f"{path}.{field}", f"{field} is required"))
         for text in objectmeta.path_segment(word, False):
             errs.append(errors.invalid_value(f"{path}.{field}", word, text))
 

@@ -48,7 +48,7 @@ class IngressClassStrategy(Strategy):
         value = (obj.get("spec") or {}).get("controller") or ""
         if value != ((old.get("spec") or {}).get("controller") or ""):
             errs.append(errors.invalid_value("spec.controller", value, "field is immutable"))
-        return errs + self.validate(ctx, obj)
+        return errs
 
 
 def _parameters(value: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:

@@ -34,7 +34,7 @@ class NetworkPolicyStrategy(Strategy):
         for direction in ("ingress", "egress"):
             for rule in spec.get(direction) or ():
                 for port in rule.get("ports") or ():
-                    if not port.get("protocol"):
+                    if port.get("protocol") is None:
                         port["protocol"] = "TCP"
                         gofields.arrange(port, "networking.v1.NetworkPolicyPort")
         gofields.arrange(spec, "networking.v1.NetworkPolicySpec")
@@ -98,7 +98,7 @@ def _port(port: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
         if end is not None:
             if end < number:
                 text = "must be greater than or equal to `port`"
-                errs.append(errors.invalid_value(at, end, text))
+                errs.append(errors.invalid_value(at, number, text))
             checks.port_number(end, at, errs)
 
 

@@ -33,8 +33,6 @@ def address_errors(name: str, prefix: bool) -> list[str]:
 
 
 class ServiceCIDRStrategy(Strategy):
-    counts_generation = True
-
     def default(self, obj: Object) -> None:
         if obj.get("spec") is None:
             obj["spec"] = {}
@@ -68,7 +66,6 @@ class ServiceCIDRStrategy(Strategy):
 
 
 class IPAddressStrategy(Strategy):
-    counts_generation = True
     name_rule = staticmethod(address_errors)
 
     def default(self, obj: Object) -> None:

@@ -40,7 +40,7 @@ class RuntimeClassStrategy(Strategy):
                 path = "scheduling.nodeSelector"
                 objectmeta.label_errors(scheduling["nodeSelector"], path, errs)
             tolerations, at = scheduling.get("tolerations") or (), "scheduling.tolerations"
-            podscheduling.tolerations(tolerations, at, errs)
+            podscheduling.tolerations(tolerations, f"{at}.tolerations", errs)
             seen: set[str] = set()
             for index, item in enumerate(tolerations):
                 key = json.dumps([item.get(name) for name in _LIST_KEYS])

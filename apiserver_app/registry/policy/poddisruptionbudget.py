@@ -18,6 +18,7 @@ _POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 class PodDisruptionBudgetStrategy(Strategy):
     unconditional_update = False
+    validates_metadata = False
     counts_generation = True
 
     def default(self, obj: Object) -> None:

@@ -31,7 +31,6 @@ _DEFAULTS: tuple[tuple[str, Any], ...] = (
 
 class CSIDriverStrategy(Strategy):
     unconditional_update = False
-    counts_generation = True
 
     def default(self, obj: Object) -> None:
         spec: dict[str, Any] = obj.get("spec") or {}
@@ -43,13 +42,13 @@ class CSIDriverStrategy(Strategy):
             spec["volumeLifecycleModes"] = ["Persistent"]
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
-        super().prepare_for_create(ctx, obj)
         _drop_period(ctx, obj["spec"])
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         if old["spec"].get(_PERIOD) is None:
             _drop_period(ctx, obj["spec"])
-        super().prepare_for_update(ctx, obj, old)
+        if obj["spec"] != old["spec"]:
+            obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []

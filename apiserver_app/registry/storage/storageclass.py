@@ -37,21 +37,21 @@ class StorageClassStrategy(Strategy):
             checks.named(lower, "provisioner", names.qualified_name_errors, errs)
         parameters(obj.get("parameters") or {}, "parameters", errs)
         policy, mode = obj.get("reclaimPolicy"), obj.get("volumeBindingMode")
-        if policy not in ("Delete", "Retain"):
+        if policy and policy not in ("Delete", "Retain"):
             errs.append(errors.not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
         allowed = ("Immediate", "WaitForFirstConsumer")
         if mode is None:
             errs.append(errors.required("volumeBindingMode"))
         elif mode not in allowed:
             errs.append(errors.not_supported("volumeBindingMode", mode, allowed))
-        known: list[dict[str, set[str]]] = []
+        # upstream's list of known terms begins with as many empty ones
+        known: list[dict[str, set[str]]] = [{}] * len(obj.get("allowedTopologies") or ())
         for index, term in enumerate(obj.get("allowedTopologies") or ()):
             rules = term.get("matchLabelExpressions") or ()
             path = f"allowedTopologies[{index}].matchLabelExpressions"
             _topology(rules, path, errs)
             places = {rule.get("key") or "": set(rule.get("values") or ()) for rule in rules}
-            if places in known:
-                errs.append(errors.duplicate(path, ""))
+            errs += [errors.duplicate(path, "")] * known.count(places)
             known.append(places)
         return errs
 
@@ -98,7 +98,7 @@ class VolumeAttributesClassStrategy(Strategy):
             if (obj.get(field) or None) != (old.get(field) or None):
                 text = f"updates to {field} are forbidden."
                 errs.append(errors.forbidden_value(field, text))
-        return [*errs, *self.validate(ctx, obj)]
+        return errs
 
 
 def parameters(values: Mapping[str, str], path: str, errs: list[FieldError]) -> None:

@@ -38,8 +38,18 @@ class VolumeAttachmentStrategy(Strategy):
         obj["status"] = {"attached": False}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        errs: list[FieldError] = []
+        errs = self._spec(obj["spec"])
         spec = obj["spec"]
+        checks.csi_driver_name(spec.get("attacher") or "", "spec.attacher", errs)
+        name = (spec.get("source") or {}).get("persistentVolumeName")
+        if name is not None:
+            path = "spec.source.persistentVolumeName"
+            checks.named(name, path, names.dns1123_subdomain_errors, errs)
+        return errs
+
+    def _spec(self, spec: Mapping[str, Any]) -> list[FieldError]:
+        """Validates what an update validates, too."""
+        errs: list[FieldError] = []
         attacher, source = spec.get("attacher") or "", spec.get("source") or {}
         if not attacher:
             errs.append(errors.required("spec.attacher"))
@@ -56,10 +66,6 @@ class VolumeAttachmentStrategy(Strategy):
             persistentvolume.validate_spec(inline, "", path, errs, inline=True)
         node = spec.get("nodeName") or ""
         checks.named(node, "spec.nodeName", names.dns1123_subdomain_errors, errs)
-        checks.csi_driver_name(attacher, "spec.attacher", errs)
-        if name is not None:
-            path = "spec.source.persistentVolumeName"
-            checks.named(name, path, names.dns1123_subdomain_errors, errs)
         return errs
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -90,7 +96,8 @@ class VolumeAttachmentStrategy(Strategy):
             )
         )
         printed = errors.GoText(f"storage.VolumeAttachmentSpec{{{parts}}}")
-        return [*self.validate(ctx, obj), errors.invalid_value("spec", printed, _IMMUTABLE)]
+        found = self._spec(spec)
+        return [*found, *found, errors.invalid_value("spec", printed, _IMMUTABLE)]
 
 
 class CSINodeStrategy(Strategy):

@@ -218,6 +218,8 @@ class _Report:
         """One value by itself."""
         if value is None and kind in ("pointer", "slice", "map"):
             return Text("nil")
+        if full == "resource.Quantity":
+            return Text(_quantity(value, level))
         if kind == "scalar":
             return Text(_scalar(full, value))
         if kind == "pointer":
@@ -261,7 +263,7 @@ class _Report:
                 for _, one, key in self._structs[name]
             )
         if kind == "scalar":
-            return not value
+            return not value or (name == "resource.Quantity" and value == "0")
         return value is None
 
     def _side(
@@ -362,14 +364,21 @@ def _zeroed(value: Any, kind: str) -> Any:
     return value or None if kind == "scalar" else value
 
 
+def _quantity(value: Any, level: int) -> str:
+    """A struct of structs, which is shown as deep as any other."""
+    amount = quantity.parse(quantity.canonical(value or "0"))
+    parts = [f"value: {amount.value}"] if amount.value else []
+    parts += [f"scale: {amount.scale}"] if amount.scale else []
+    if not _most(level):
+        return "{...}"
+    number = "{...}" if not _most(level - 1) else f"resource.int64Amount{{{', '.join(parts)}}}"
+    whole = [f"i: {number}"] if parts else []
+    whole += [f"s: {json.dumps(amount.text)}"] if amount.text else []
+    whole += [f'Format: "{amount.format}"']
+    return f"{{{', '.join(whole)}}}"
+
+
 def _scalar(full: str, value: Any) -> str:
-    if full == "resource.Quantity":
-        amount = quantity.parse(quantity.canonical(value or "0"))
-        parts = [f"value: {amount.value}"] if amount.value else []
-        parts += [f"scale: {amount.scale}"] if amount.scale else []
-        whole = [f"i: resource.int64Amount{{{', '.join(parts)}}}"] if parts else []
-        whole += [f"s: {json.dumps(amount.text)}", f'Format: "{amount.format}"']
-        return f"{{{', '.join(whole)}}}"
     if full in ("int32", "int64", "int"):
         return str(value or 0)
     if full == "bool":

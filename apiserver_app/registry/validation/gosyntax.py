@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from apiserver_app.machinery import errors
 
@@ -37,6 +40,63 @@ def of_words(
     """A struct of strings as a bad value; `fields` are pairs of Go's name and JSON's."""
     words = ", ".join(f"{go}:{errors.go_value(value.get(name) or '')}" for go, name in fields)
     return errors.GoText(f"{kind}{{{words}}}")
+
+
+def object_meta(value: Mapping[str, Any]) -> errors.GoText:
+    """A metav1.ObjectMeta that no server has stored, as a bad value."""
+    words = ", ".join(
+        f"{go}:{errors.go_value(value.get(name) or '')}"
+        for go, name in (
+            ("Name", "name"), ("GenerateName", "generateName"), ("Namespace", "namespace"),
+            ("SelfLink", "selfLink"), ("UID", "uid"), ("ResourceVersion", "resourceVersion"),
+        )
+    )  # fmt: skip
+    owners = value.get("ownerReferences")
+    printed = "[]v1.OwnerReference(nil)" if owners is None else owner_references(owners)
+    fields = value.get("managedFields")
+    managers = f"{{{', '.join(map(_manager, fields))}}}" if fields else "(nil)"
+    return errors.GoText(
+        f"v1.ObjectMeta{{{words}, Generation:{value.get('generation') or 0}, "
+        "CreationTimestamp:time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC), "
+        "DeletionTimestamp:<nil>, DeletionGracePeriodSeconds:(*int64)(nil), "
+        f"Labels:{errors.go_value(string_map(value.get('labels')))}, "
+        f"Annotations:{errors.go_value(string_map(value.get('annotations')))}, "
+        f"OwnerReferences:{printed}, Finalizers:{errors.go_value(strings(value.get('finalizers')))}"
+        f", ManagedFields:[]v1.ManagedFieldsEntry{managers}}}"
+    )
+
+
+def _manager(entry: Mapping[str, Any]) -> str:
+    moment = datetime.datetime.fromisoformat(entry["time"])
+    words = ("Manager", "manager"), ("Operation", "operation"), ("APIVersion", "apiVersion")
+    known = ", ".join(f"{go}:{errors.go_value(entry.get(name) or '')}" for go, name in words)
+    return (
+        f"v1.ManagedFieldsEntry{{{known}, Time:time.Date({moment:%Y, time.%B}, {moment.day}, "
+        f"{moment.hour}, {moment.minute}, {moment.second}, 0, time.UTC), "
+        f'FieldsType:"{entry["fieldsType"]}", FieldsV1:(*v1.FieldsV1)(0xc000000000), '
+        f"Subresource:{errors.go_value(entry.get('subresource') or '')}}}"
+    )
+
+
+def owner_reference(owner: Mapping[str, Any]) -> errors.GoText:
+    fields = (("APIVersion", "apiVersion"), ("Kind", "kind"), ("Name", "name"), ("UID", "uid"))
+    words = of_words("v1.OwnerReference", owner, fields).removesuffix("}")
+    return errors.GoText(
+        f"{words}, Controller:{pointer('bool', owner.get('controller'))}, "
+        f"BlockOwnerDeletion:{pointer('bool', owner.get('blockOwnerDeletion'))}}}"
+    )
+
+
+def owner_references(owners: Sequence[Mapping[str, Any]]) -> errors.GoText:
+    return errors.GoText(f"[]v1.OwnerReference{{{', '.join(map(owner_reference, owners))}}}")
+
+
+def raw_extension(value: Any) -> errors.GoText:
+    """A runtime.RawExtension as a bad value."""
+    raw = "[]uint8(nil)"
+    if value is not None:
+        raw = f"[]uint8{{{', '.join(f'0x{byte:x}' for byte in orjson.dumps(value))}}}"
+    return errors.GoText(f"runtime.RawExtension{{Raw:{raw}, Object:runtime.Object(nil)}}")
 
 
 def pointer(text: str, value: Any) -> str:

@@ -17,6 +17,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
+from apiserver_app.registry.validation import gosyntax
 
 # (name, whether it is a prefix) -> messages
 NameRule = Callable[[str, bool], list[str]]
@@ -84,17 +85,46 @@ def validate_object_meta(obj: Object, namespaced: bool, name_rule: NameRule) -> 
                 errs.append(errors.invalid_value("metadata.namespace", namespace, text))
     elif namespace:
         errs.append(errors.forbidden_value("metadata.namespace", "not allowed on this type"))
+    fresh(metadata, errs)
+    finalizer_words(metadata, errs)
+    return errs
+
+
+def fresh(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
+    """Validates what a new object's metadata has but names."""
+    generation = metadata.get("generation")
+    if generation and generation < 0:
+        errs.append(errors.invalid_value("metadata.generation", generation, NOT_NEGATIVE))
     _common(metadata, errs)
     if metadata.get("finalizers"):
         _finalizers(metadata["finalizers"], errs)
-        _finalizer_words(metadata["finalizers"], errs)
-    return errs
+    _managed_fields(metadata.get("managedFields") or (), errs)
 
 
 def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
     """Validates the metadata of an update; skips parts that are identical to the old ones."""
     after, before = new["metadata"], old["metadata"]
     errs: list[FieldError] = []
+    _unchanged(after, before, errs)
+    changed = {
+        key: value
+        for key, value in after.items()
+        if value and key in _CHECKED and value != before.get(key)
+    }
+    if changed:
+        fresh(changed, errs)
+        finalizer_words(changed, errs)
+    return errs
+
+
+def changes(after: Mapping[str, Any], before: Mapping[str, Any], errs: list[FieldError]) -> None:
+    """Validates all of the metadata of an update."""
+    _unchanged(after, before, errs)
+    _common(after, errs)
+    _managed_fields(after.get("managedFields") or (), errs)
+
+
+def _unchanged(after: Mapping[str, Any], before: Mapping[str, Any], errs: list[FieldError]) -> None:
     if before.get("deletionTimestamp"):
         _no_new_finalizers(after.get("finalizers") or (), before.get("finalizers") or (), errs)
     if not after.get("resourceVersion"):
@@ -111,16 +141,6 @@ def validate_object_meta_update(new: Object, old: Object) -> list[FieldError]:
         if value != before.get(field):
             printed = value if value is not None else _zero(field)
             errs.append(errors.invalid_value(f"metadata.{field}", printed, IMMUTABLE))
-    changed = {
-        key: value
-        for key, value in after.items()
-        if value and key in _CHECKED and value != before.get(key)
-    }
-    if changed:
-        _common(changed, errs)
-        if "finalizers" in changed:
-            _finalizer_words(changed["finalizers"], errs)
-    return errs
 
 
 def label_errors(labels: Mapping[str, str], path: str, errs: list[FieldError]) -> None:
@@ -176,9 +196,6 @@ def _zero(field: str) -> Any:
 
 
 def _common(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
-    generation = metadata.get("generation")
-    if generation and generation < 0:
-        errs.append(errors.invalid_value("metadata.generation", generation, NOT_NEGATIVE))
     labels = metadata.get("labels")
     if labels:
         label_errors(labels, "metadata.labels", errs)
@@ -188,9 +205,6 @@ def _common(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
     owners = metadata.get("ownerReferences")
     if owners:
         _owners(owners, errs)
-    managed = metadata.get("managedFields")
-    if managed:
-        _managed_fields(managed, errs)
 
 
 def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
@@ -206,13 +220,13 @@ def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
             errs.append(
                 errors.invalid_value(
                     f"metadata.ownerReferences[{index}]",
-                    _owner_text(owner),
+                    gosyntax.owner_reference(owner),
                     "/v1, Kind=Event is disallowed from being an owner",
                 )
             )
         if owner.get("controller"):
             if controller:
-                printed = printed or _owners_text(owners)
+                printed = printed or gosyntax.owner_references(owners)
                 errs.append(
                     errors.invalid_value(
                         "metadata.ownerReferences",
@@ -237,29 +251,6 @@ def _owner(owner: Object, path: str, errs: list[FieldError]) -> None:
             errs.append(errors.invalid_value(f"{path}.{field}", "", f"{field} must not be empty"))
 
 
-def _owner_text(owner: Object) -> errors.GoText:
-    def pointer(value: Any) -> str:
-        return "(*bool)(nil)" if value is None else "(*bool)(0xc000000000)"
-
-    parts = ", ".join(
-        f"{label}:{errors.go_value(owner.get(field) or '')}"
-        for label, field in (
-            ("APIVersion", "apiVersion"),
-            ("Kind", "kind"),
-            ("Name", "name"),
-            ("UID", "uid"),
-        )
-    )
-    return errors.GoText(
-        f"v1.OwnerReference{{{parts}, Controller:{pointer(owner.get('controller'))}, "
-        f"BlockOwnerDeletion:{pointer(owner.get('blockOwnerDeletion'))}}}"
-    )
-
-
-def _owners_text(owners: Sequence[Object]) -> errors.GoText:
-    return errors.GoText(f"[]v1.OwnerReference{{{', '.join(map(_owner_text, owners))}}}")
-
-
 def _finalizers(finalizers: Sequence[str], errs: list[FieldError]) -> None:
     for finalizer in finalizers:
         for text in names.qualified_name_errors(finalizer):
@@ -274,8 +265,8 @@ def _finalizers(finalizers: Sequence[str], errs: list[FieldError]) -> None:
         )
 
 
-def _finalizer_words(finalizers: Sequence[str], errs: list[FieldError]) -> None:
-    for index, finalizer in enumerate(finalizers):
+def finalizer_words(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
+    for index, finalizer in enumerate(metadata.get("finalizers") or ()):
         if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
             errs.append(
                 errors.invalid_value(

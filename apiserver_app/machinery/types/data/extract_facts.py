@@ -230,41 +230,6 @@ def is_value(kind: str, field: str) -> bool:
     return field in _VALUES and kind not in _VALUES[field].split()
 
 
-def _names(text: str) -> dict[tuple[str, str], str]:
-    """`Kind: field=GoType` a line."""
-    found = {}
-    for line in text.strip().splitlines():
-        kind, _, fields = line.partition(":")
-        for pair in fields.split():
-            field, _, go_type = pair.partition("=")
-            found[kind.strip(), field] = f"~{go_type}"
-    return found
-
-
-# Go names of string types outside the pod template
-NAMED = _names("""
-ServiceSpec: type=ServiceType sessionAffinity=ServiceAffinity
-ServiceSpec: externalTrafficPolicy=ServiceExternalTrafficPolicy ipFamilyPolicy=IPFamilyPolicy
-ServiceSpec: internalTrafficPolicy=ServiceInternalTrafficPolicy
-ServicePort: protocol=Protocol
-Secret: type=SecretType
-NamespaceStatus: phase=NamespacePhase
-PodStatus: phase=PodPhase qosClass=PodQOSClass
-PodCondition: type=PodConditionType status=ConditionStatus
-NodeCondition: type=NodeConditionType status=ConditionStatus
-DeploymentStrategy: type=DeploymentStrategyType
-DeploymentCondition: type=DeploymentConditionType status=ConditionStatus
-DaemonSetUpdateStrategy: type=DaemonSetUpdateStrategyType
-StatefulSetUpdateStrategy: type=StatefulSetUpdateStrategyType
-StatefulSetSpec: podManagementPolicy=PodManagementPolicyType
-CronJobSpec: concurrencyPolicy=ConcurrencyPolicy
-JobSpec: completionMode=CompletionMode podReplacementPolicy=PodReplacementPolicy
-PersistentVolumeSpec: persistentVolumeReclaimPolicy=PersistentVolumeReclaimPolicy
-PersistentVolumeStatus: phase=PersistentVolumePhase
-PersistentVolumeClaimStatus: phase=PersistentVolumeClaimPhase
-Taint: effect=TaintEffect
-""")
-
 # the groups the tables leave out: CustomResourceDefinition and APIService
 _CRD = "apiextensions.v1"
 EXTRA_MESSAGES = f"""

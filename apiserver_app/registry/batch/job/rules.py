@@ -108,7 +108,7 @@ def _mode(spec: Spec, path: str, errs: list[FieldError]) -> None:
             _many(parallelism, most, path, errs)
         return
     for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
-        if spec.get(field) is not None:
+        if spec.get(field) is not None and mode in (None, "NonIndexed"):
             text = "requires indexed completion mode"
             errs.append(errors.invalid_value(f"{path}.{field}", spec[field], text))
 

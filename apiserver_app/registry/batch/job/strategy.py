@@ -36,6 +36,8 @@ class JobStrategy(workload.WorkloadStrategy):
 
     def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
         default_job_spec(spec)
+        if spec.get("manualSelector") is None:
+            spec["manualSelector"] = False
         labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
         if labels and not obj["metadata"].get("labels"):
             obj["metadata"]["labels"] = dict(labels)
@@ -44,10 +46,13 @@ class JobStrategy(workload.WorkloadStrategy):
         super().prepare_for_create(ctx, obj)
         if not obj["spec"].get("manualSelector"):
             _generate_selector(obj)
+        labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
+        if labels and not obj["metadata"].get("labels"):  # as a read defaults it
+            obj["metadata"]["labels"] = dict(labels)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        if not obj["spec"].get("manualSelector"):
+        if not obj["spec"].get("manualSelector") and obj["spec"].get("selector") is not None:
             _generated(obj, errs)
         rules.with_selector(obj["spec"], "spec", errs)
         _pod_names(obj, errs)
@@ -99,11 +104,11 @@ def default_job_spec(spec: dict[str, Any]) -> None:
     if spec.get("backoffLimit") is None:
         per_index = spec.get("backoffLimitPerIndex") is not None
         spec["backoffLimit"] = checks.MAX_INT32 if per_index else 6
-    if not spec.get("completionMode"):
+    if spec.get("completionMode") is None:
         spec["completionMode"] = "NonIndexed"
     if spec.get("suspend") is None:
         spec["suspend"] = False
-    if not spec.get("podReplacementPolicy"):
+    if spec.get("podReplacementPolicy") is None:
         failed = spec.get("podFailurePolicy") is not None
         spec["podReplacementPolicy"] = "Failed" if failed else "TerminatingOrFailed"
     for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
@@ -123,7 +128,7 @@ def _generate_selector(obj: Object) -> None:
         labels.setdefault(label, metadata.get("name") or "")
     for label in _UID_LABELS:
         labels.setdefault(label, metadata.get("uid") or "")
-    spec["template"]["metadata"] = {**inside, "labels": labels}
+    spec["template"]["metadata"] = {**inside, "labels": dict(sorted(labels.items()))}
     selector = dict(spec.get("selector") or {})
     made = {_UID_LABEL: metadata.get("uid") or ""}
     selector["matchLabels"] = {**made, **(selector.get("matchLabels") or {})}

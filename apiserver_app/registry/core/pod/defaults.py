@@ -9,8 +9,10 @@ Models kubernetes pkg/apis/core/v1/defaults.go and zz_generated.defaults.go.
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
+from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources, volumesources
 
@@ -87,13 +89,37 @@ def template(holder: dict[str, Any], field: str = "template") -> None:
 
 @functools.lru_cache(4096)
 def pull_policy(image: str) -> str:
-    """Always for the tag `latest`, explicit or implied; else IfNotPresent."""
+    """Always for the tag `latest`, explicit or implied; else IfNotPresent, as for no image name."""
+    if not _is_reference(image):
+        return "IfNotPresent"
     name, has_digest, _ = image.partition("@")
     last = name.rpartition("/")[2]
     _, colon, tag = last.partition(":")
-    if not image or (not colon and has_digest):
+    if not colon and has_digest:
         return "IfNotPresent"
     return "Always" if not colon or tag == "latest" else "IfNotPresent"
+
+
+def _is_reference(image: str) -> bool:
+    """Models github.com/distribution/reference regexp.go and normalize.go."""
+    domain, slash, rest = image.partition("/")
+    if not slash or not (
+        "." in domain or ":" in domain or domain == "localhost" or domain != domain.lower()
+    ):
+        domain, rest = "docker.io", image
+    known = _reference(f"{domain}/{rest}")
+    return known is not None and names.size(known["name"]) <= 255 and not _is_identifier(image)
+
+
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_reference = re.compile(
+    rf"(?P<name>(?:{_HOST}(?:\.{_HOST})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/{_PART}(?:/{_PART})*)"
+    r"(?::\w[\w.-]{0,127})?"
+    r"(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
+    re.ASCII,
+).fullmatch
+_is_identifier = re.compile(r"[a-f0-9]{64}").fullmatch
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -80,6 +80,15 @@ def validate_template(template: Spec | None, path: str, errs: list[FieldError]) 
     if template is None:
         errs.append(errors.required(path))
         return
+    template_metadata(template, path, errs)
+    spec = template.get("spec") or {}
+    validate(spec, "", f"{path}.spec", False, errs)
+    if spec.get("ephemeralContainers"):
+        text = "ephemeral containers not allowed in pod template"
+        errs.append(errors.forbidden_value(f"{path}.spec.ephemeralContainers", text))
+
+
+def template_metadata(template: Spec, path: str, errs: list[FieldError]) -> None:
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     if metadata.get("labels"):
         objectmeta.label_errors(metadata["labels"], f"{path}.labels", errs)
@@ -87,10 +96,6 @@ def validate_template(template: Spec | None, path: str, errs: list[FieldError]) 
     if annotations:
         objectmeta.annotation_errors(annotations, f"{path}.annotations", errs)
         pod_annotations(annotations, spec, f"{path}.annotations", errs)
-    validate(spec, "", f"{path}.spec", False, errs)
-    if spec.get("ephemeralContainers"):
-        text = "ephemeral containers not allowed in pod template"
-        errs.append(errors.forbidden_value(f"{path}.spec.ephemeralContainers", text))
 
 
 def pod_annotations(

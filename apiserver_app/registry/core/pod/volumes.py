@@ -84,6 +84,10 @@ def object_field(
     if not field:
         errs.append(errors.required(f"{path}.fieldPath"))
         return
+    if reference["apiVersion"] != "v1":
+        text = f"error converting fieldPath: unsupported pod version: {reference['apiVersion']}"
+        errs.append(errors.invalid_value(f"{path}.fieldPath", field, text))
+        return
     name, bracket, key = field.partition("['")
     if bracket and key.endswith("']"):
         key = key[:-2]

@@ -84,6 +84,7 @@ class ServiceStrategy(Strategy):
         ips.families(spec)
         ips.allocate(ctx, spec)
         gofields.arrange(spec, "core.v1.ServiceSpec")
+        _check_node_ports(spec)
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
@@ -176,3 +177,13 @@ def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> 
     for field in dropped:
         if spec.get(field) == before.get(field):
             spec.pop(field, None)
+
+
+def _check_node_ports(spec: Object) -> None:
+    """Ports are allocated before anything is validated; nothing makes a Status of what fails."""
+    seen: set[tuple[str, int]] = set()
+    for port in spec.get("ports") or ():
+        place = (port.get("protocol") or "", port.get("nodePort") or 0)
+        if place[1] and place in seen:
+            raise errors.unclassified(f"duplicate nodePort: {{{place[0]} {place[1]}}}")
+        seen.add(place)

@@ -130,17 +130,17 @@ def test_new_values_lose_their_nulls_and_directives() -> None:
 @pytest.mark.parametrize(
     ("spec", "code", "message"),
     [
-        ({"containers": [{"image": "x"}]}, 400,
+        ({"containers": [{"image": "x"}]}, 500,
          "map: map[image:x] does not contain declared merge key: name"),
         ({"$deleteFromPrimitiveList": []}, 400, "invalid patch format of primitive list"),
         ({"securityContext": {"$retainKeys": [], "fsGroup": 1}}, 400,
          "invalid patch format of retainKeys"),
-        ({"$setElementOrder/containers": [{"name": "b"}], "containers": [{"name": "a"}]}, 400,
+        ({"$setElementOrder/containers": [{"name": "b"}], "containers": [{"name": "a"}]}, 500,
          ("The order in patch list:\n[map[name:a]]\n doesn't match $setElementOrder list:\n"
          "[map[name:b]]\n")),
-        ({"containers": [[]]}, 400, ("list element types are not identical: "
+        ({"containers": [[]]}, 500, ("list element types are not identical: "
          "[[map[image:a:1 name:a]] [[]]]")),
-        ({"$patch": "jump"}, 400, "unknown patch type: jump in map: map[$patch:jump]"),
+        ({"$patch": "jump"}, 500, "unknown patch type: jump in map: map[$patch:jump]"),
     ],
 )  # fmt: skip
 def test_bad_patch_is_refused_in_upstreams_words(spec: Any, code: int, message: str) -> None:

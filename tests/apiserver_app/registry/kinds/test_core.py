@@ -93,7 +93,7 @@ def test_the_pod_range_of_a_node_is_set_once() -> None:
             spec={"podCIDR": "10.244.0.0/24", "podCIDRs": ["10.244.0.0/24"]},
         ),
     )  # fmt: skip
-    new = strategies.with_spec(old, podCIDRs=["10.244.9.0/24"])
+    new = strategies.with_spec(old, podCIDR="10.244.9.0/24")
 
     assert strategies.update_errors("nodes", new, old) == [
         'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid'
@@ -232,9 +232,8 @@ def test_a_quota_counts_known_resources_in_whole_numbers() -> None:
     obj = strategies.named("ResourceQuota", "v1", spec={"hard": {"pods": "1500m", "gpus": "1"}})
 
     assert strategies.create_errors("resourcequotas", obj) == [
-        'spec.hard[gpus]: Invalid value: "gpus": '
-        "must be a standard resource type or fully qualified",
-        'spec.hard[gpus]: Invalid value: "gpus": must be a standard resource for quota',
+        "spec.hard[gpus]: Invalid value: gpus: must be a standard resource type or fully qualified",
+        "spec.hard[gpus]: Invalid value: gpus: must be a standard resource for quota",
         "spec.hard[pods]: Invalid value: resource.Quantity{i:resource.int64Amount{value:1500, "
         'scale:-3}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"1500m", '
         'Format:"DecimalSI"}: must be an integer',

@@ -80,7 +80,7 @@ INGRESS_ROWS: tuple[tuple[dict[str, Any], list[str]], ...] = (
          "must consist of lower case alphanumeric characters, '-' or '.', and must start and end "
          "with an alphanumeric character (e.g. 'example.com', regex used for validation is "
          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-         f"{PATH}.backend.resource.kind: Required value",
+         f"{PATH}.backend.resource.kind: Required value: kind is required",
          f"{PATH}.backend.resource.name: Invalid value: \"a/b\": may not contain '/'"],
     ),
     (
@@ -172,7 +172,7 @@ POLICY_ROWS: tuple[tuple[dict[str, Any], list[str]], ...] = (
     (
         inward(ports=[{"port": 80, "endPort": 79}, {"port": "web", "endPort": 90},
                       {"endPort": 90}]),
-        ["spec.ingress[0].ports[0].endPort: Invalid value: 79: "
+        ["spec.ingress[0].ports[0].endPort: Invalid value: 80: "
          "must be greater than or equal to `port`",
          "spec.ingress[0].ports[1].endPort: Invalid value: 90: "
          "may not be specified when `port` is non-numeric",

@@ -89,7 +89,7 @@ FOUND: list[tuple[str, dict[str, Any], list[str]]] = [
         "spec.paramRef.selector: Forbidden: name and selector are mutually exclusive",
     ]),
     (BINDING, {"matchResources": {"matchPolicy": "Some"}}, [
-        'spec.matchResouces.matchPolicy: Unsupported value: "Some": supported values: '
+        'spec.matchResources.matchPolicy: Unsupported value: "Some": supported values: '
         '"Equivalent", "Exact"',
     ]),
     (BINDING, {"matchResources": DELETES}, []),

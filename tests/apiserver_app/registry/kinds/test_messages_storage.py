@@ -139,8 +139,8 @@ ROWS: tuple[Row, ...] = (
     (
         "controllerrevisions.apps",
         strategies.named("ControllerRevision", "apps/v1", revision=-1),
-        ["data: Required value: data is mandatory",
-         "revision: Invalid value: -1: must be greater than or equal to 0"],
+        ["revision: Invalid value: -1: must be greater than or equal to 0",
+         "data: Required value: data is mandatory"],
     ),
 )  # fmt: skip
 

@@ -201,13 +201,13 @@ def test_no_containers_are_required_to_be_some() -> None:
             'spec.containers[0].resources.requests: Invalid value: "2": '
             "must be less than or equal to cpu limit of 1"]),
         (container(resources={"limits": {"gpu": "1"}}), [
-            'spec.containers[0].resources.limits[gpu]: Invalid value: "gpu": '
+            'spec.containers[0].resources.limits[gpu]: Invalid value: gpu: '
             "must be a standard resource type or fully qualified",
-            'spec.containers[0].resources.limits[gpu]: Invalid value: "gpu": '
+            'spec.containers[0].resources.limits[gpu]: Invalid value: gpu: '
             "must be a standard resource for containers",
-            'spec.containers[0].resources.requests[gpu]: Invalid value: "gpu": '
+            'spec.containers[0].resources.requests[gpu]: Invalid value: gpu: '
             "must be a standard resource type or fully qualified",
-            'spec.containers[0].resources.requests[gpu]: Invalid value: "gpu": '
+            'spec.containers[0].resources.requests[gpu]: Invalid value: gpu: '
             "must be a standard resource for containers"]),
         (container(livenessProbe={}), [
             "spec.containers[0].livenessProbe: Required value: must specify a handler type"]),

@@ -1,0 +1,82 @@
+"""How often an update's errors are reported: upstream validates metadata and specs several times.
+
+Every update validates the metadata as of a new object and as of a change. Then comes the kind's
+own ValidateUpdate, whose parts stand here in upstream's order: `V` the metadata as of a new object,
+`U` the metadata as of a change (`v`, `u`: without the rule for names of finalizers), `X` what the
+strategy's `validate_update` validates, `S` what a create validates (`s`: X validates it, too). A
+cause is reported each time it is detected; the message has it once.
+
+Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/rest/update.go, pkg/registry/*/*/
+strategy.go and pkg/apis/*/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import objectmeta
+
+_PARTS = {
+    "UXVS": ("configmaps", "secrets", "ingressclasses.networking.k8s.io"),
+    "UVX": ("endpoints", "serviceaccounts", "services", "controllerrevisions.apps"),
+    "uX": ("customresourcedefinitions.apiextensions.k8s.io",),
+    "UX": (
+        "pods", "podtemplates", "resourcequotas", "deployments.apps", "statefulsets.apps",
+        "cronjobs.batch", "horizontalpodautoscalers.autoscaling", "ingresses.networking.k8s.io",
+        "servicecidrs.networking.k8s.io", "leases.coordination.k8s.io",
+        "leasecandidates.coordination.k8s.io", "priorityclasses.scheduling.k8s.io",
+        "csidrivers.storage.k8s.io", "resourceslices.resource.k8s.io",
+    ),
+    "VSUX": (
+        "namespaces", "nodes", "jobs.batch", "ipaddresses.networking.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "certificatesigningrequests.certificates.k8s.io", "storageclasses.storage.k8s.io",
+        "volumeattributesclasses.storage.k8s.io", "csistoragecapacities.storage.k8s.io",
+    ),
+    "VSUXS": ("resourceclaims.resource.k8s.io", "resourceclaimtemplates.resource.k8s.io"),
+    "VsUX": ("daemonsets.apps", "replicasets.apps", "deviceclasses.resource.k8s.io"),
+    "VX": (
+        "limitranges", "endpointslices.discovery.k8s.io",
+        "flowschemas.flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+    ),
+    "VXUX": ("replicationcontrollers", "networkpolicies.networking.k8s.io"),
+    "VsVX": ("persistentvolumes", "csinodes.storage.k8s.io"),
+    "VVX": ("volumeattachments.storage.k8s.io",),
+    "VsUVX": ("persistentvolumeclaims",),
+    "VsVXU": (
+        "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
+    ),
+    "VUX": ("clustertrustbundles.certificates.k8s.io",),
+    "XU": ("events.events.k8s.io",),
+    "uvX": ("apiservices.apiregistration.k8s.io",),
+    "vX": (
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+    ),
+}  # fmt: skip
+_ORDER = {key: parts for parts, keys in _PARTS.items() for key in keys}
+
+
+def errors_of(strategy: Strategy, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+    """The errors of an update, each as often as upstream reports it."""
+    order = "UX" if ctx.subresource else _ORDER.get(strategy.info.key, "X")
+    found = {"X": strategy.validate_update(ctx, obj, old)}
+    if "S" in order:
+        found["S"] = strategy.validate(ctx, obj)
+    if not any(found.values()) and not objectmeta.validate_object_meta_update(obj, old):
+        return []
+    found |= {"v": [], "u": [], "words": []}
+    objectmeta.fresh(obj["metadata"], found["v"])
+    objectmeta.changes(obj["metadata"], old["metadata"], found["u"])
+    objectmeta.finalizer_words(obj["metadata"], found["words"])
+    found["V"], found["U"] = found["v"] + found["words"], found["u"] + found["words"]
+    if "s" in order:
+        found["s"] = strategy.validate(ctx, obj)
+    return found["v"] + found["u"] + [err for part in order for err in found[part]]

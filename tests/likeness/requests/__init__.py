@@ -1,0 +1,1 @@
+"""Made-up requests: what kube-apiserver answered them, recorded and replayed."""
