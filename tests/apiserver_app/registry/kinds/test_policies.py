@@ -221,9 +221,11 @@ def test_a_slice_names_its_ports_and_its_type_is_fixed() -> None:
         'endpoints[0].addresses[0]: Invalid value: "10.0.0.300": must be a valid IP '
         "address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
     ]
-    assert strategies.update_errors(key, {**old, "addressType": "IPv6"}, old)[-1] == (
-        'addressType: Invalid value: "IPv6": field is immutable'
-    )
+    assert strategies.update_errors(key, {**old, "addressType": "IPv6"}, old) == [
+        'endpoints[0].addresses[0]: Invalid value: "10.0.0.300": must be a valid IP '
+        "address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+        'addressType: Invalid value: "IPv6": field is immutable',
+    ]
 
 
 def test_a_signing_request_records_who_asked() -> None:
