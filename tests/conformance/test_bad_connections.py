@@ -105,16 +105,24 @@ def test_frames_of_websockets_that_are_none_end_the_connection(
     b"GET /static/" + b"x" * 5000 + b" HTTP/1.1\r\nHost: 127.0.0.1",
     b"GET /healthz HTTP/1.1\r\nHost: x\r\nDaphne-Root-Path: \xff",
     b"GET /api/v1/\xa0?\xff HTTP/1.1\r\nHost: x",
-    b"GET /api/v1/watch HTTP/1.1\r\nHost: x",
-    b"GET /api/v1/proxy HTTP/1.1\r\nHost: x",
     b"GET /ws/\xa0 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket",
     b"GET /viz/v1/%ff%00?a=%ff%00 HTTP/1.1\r\nHost: 127.0.0.1",
     b"GET /clusters/%ff/api HTTP/1.1\r\nHost: x",
-], ids=range(8))  # fmt: skip
+], ids=range(6))  # fmt: skip
 def test_odd_requests_are_the_clients_fault(api: Api, head: bytes) -> None:
     with api.dial() as line:
         line.sendall(head + b"\r\n\r\n")
         assert line.recv(10)[:10] in (b"HTTP/1.1 4", b"HTTP/1.1 2")
+
+
+@pytest.mark.parametrize("verb", ["watch", "proxy"])
+def test_a_verb_in_the_path_without_a_resource_is_answered_as_upstream_does(
+    api: Api, verb: str
+) -> None:
+    answer = api.get(f"/api/v1/{verb}")
+    said = f'Internal Server Error: "/api/v1/{verb}": failed to create RequestInfo: '
+    assert answer.code == 500
+    assert answer.body.startswith(said.encode())
 
 
 def test_a_hundred_connections_that_say_nothing_keep_nobody_out(api: Api) -> None:
