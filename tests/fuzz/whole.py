@@ -92,7 +92,10 @@ GIVEN: dict[str, dict[str, Any]] = {
             )
         ),
     },
-    "Node": {"metadata": {"name": "node-9"}, "spec": {"taints": None}},
+    "Node": {
+        "metadata": {"name": "node-9"},
+        "spec": {"podCIDR": "10.9.0.0/24", "podCIDRs": ["10.9.0.0/24"], "taints": None},
+    },
     "PersistentVolume": {
         "spec": {
             "accessModes": ["ReadWriteOnce"], "capacity": REQUEST, "cephfs": None,

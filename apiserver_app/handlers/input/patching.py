@@ -81,13 +81,15 @@ def patched(request: Request, info: ResourceInfo, old: Object) -> Object:
     return {**merged, "kind": old["kind"], "apiVersion": old["apiVersion"]}
 
 
-def refusal(request: Request, error: ApiError, old: Object | None, made: Object) -> ApiError:
+def refusal(
+    request: Request, info: ResourceInfo, error: ApiError, old: Object | None, made: Object
+) -> ApiError:
     """An error of decoding, as it is told of a patched object."""
     if not isinstance(error, errors.Undecodable) or request.verb != "patch":
         return error
     if request.content_type == client.APPLY_PATCH:
-        version = request.info.api_version
-        kind = f"{version if '/' in version else f'/{version}'}, Kind={request.info.kind}"
+        version = info.api_version
+        kind = f"{version if '/' in version else f'/{version}'}, Kind={info.kind}"
         metadata = request.patch.get("metadata") or {}
         place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         return errors.unclassified(
@@ -97,19 +99,19 @@ def refusal(request: Request, error: ApiError, old: Object | None, made: Object)
     if old is None:
         return error
     if request.content_type == client.STRATEGIC_PATCH:
-        types, definition = request.cluster.types, request.info.definition
-        first = _decoding(request, types.arranged(definition, made)) or error
+        arranged = request.cluster.types.arranged(info.definition, made)
+        first = _decoding(request, info, arranged) or error
         return _invalid(_patch_text(request, old), first.conversion_error)
     text = _text(request, old, made)
-    first = _decoding(request, orjson.loads(text)) or error
+    first = _decoding(request, info, orjson.loads(text)) or error
     return _invalid(text, first.json_error)
 
 
-def _decoding(request: Request, made: Object) -> errors.Undecodable | None:
+def _decoding(request: Request, info: ResourceInfo, made: Object) -> errors.Undecodable | None:
     """The error of decoding the object with its fields in another order: the first one counts."""
     try:
         from_map = request.content_type == client.STRATEGIC_PATCH
-        request.cluster.types.decode(request.info.definition, made, from_map=from_map)
+        request.cluster.types.decode(info.definition, made, from_map=from_map)
     except errors.Undecodable as error:
         return error
     return None

@@ -112,7 +112,7 @@ def _wanted(request: Request, now: Object) -> Object:
             found = [*request.duplicates, *unknown]
             bodies.check_strict(request, _ABOUT, found, raw, now)
     except errors.ApiError as error:
-        raise patching.refusal(request, error, now, raw) from error
+        raise patching.refusal(request, _ABOUT, error, now, raw) from error
     return wanted
 
 

@@ -75,8 +75,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         if spec.get("serviceName") is None:
             spec["serviceName"] = ""
         for claim in spec.get("volumeClaimTemplates") or ():
-            claim.setdefault("kind", "PersistentVolumeClaim")
-            claim.setdefault("apiVersion", "v1")
+            claim |= {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
             claim.setdefault("metadata", {}).setdefault("creationTimestamp", None)
             gofields.arrange(claim["metadata"], "meta.v1.ObjectMeta")
             persistentvolumeclaim.default(claim)

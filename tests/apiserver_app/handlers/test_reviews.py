@@ -110,6 +110,10 @@ def test_a_revision_that_is_no_number_harms_nobody(session: Session) -> None:
     body = access("SubjectAccessReview", user="a", resourceAttributes=LIST_PODS)
     body["metadata"] = {"resourceVersion": "abc"}
     answer = session.request("POST", f"{AUTHORIZATION}/subjectaccessreviews", body)
+    assert answer.status == 422
+    assert 'ResourceVersion:"abc", Generation:0' in answer.json()["message"]
+    rules = {**access("SelfSubjectRulesReview", namespace="default"), "metadata": body["metadata"]}
+    answer = session.request("POST", f"{AUTHORIZATION}/selfsubjectrulesreviews", rules)
     assert answer.status == 201
 
 
