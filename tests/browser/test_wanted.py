@@ -85,6 +85,27 @@ def test_shift_f_goes_from_failure_to_failure(look: Look, demo: Demo, kubectl: K
     assert "The image ngnix could not be pulled." in seen
 
 
+@pytest.mark.parametrize(
+    ("query", "found", "named"),
+    [
+        ("theme=light&lang=en", "The scheduler found no node for large: 0/3", "3 Schedule, failed"),
+        ("theme=dark&lang=zh", "调度器没有为 large 找到节点：0/3", "3 调度, 失败"),
+    ],
+)
+def test_a_chapter_and_a_lane_say_what_failed(
+    look: Look, kubectl: Kubectl, query: str, found: str, named: str
+) -> None:
+    kubectl("delete", "pod", "large", "--ignore-not-found")
+    sight = look(COMPACT, query=query)
+    kubectl("create", "-f", "-", given=asking.pod("large", containers=[huge()]))
+
+    sight.says(sight.page.locator(".inspector .chapter"), found)
+    expect(sight.page.get_by_role("button", name=named, exact=True)).to_be_visible()
+    lane = sight.page.locator(".timeline .names li", has_text="scheduler")
+    expect(lane.locator(".g-deny")).to_be_visible()
+    assert_laid_out(sight)
+
+
 def huge() -> dict[str, object]:
     return {"name": "web", "image": "nginx", "resources": {"requests": {"cpu": "64"}}}
 

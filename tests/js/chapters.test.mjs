@@ -10,7 +10,9 @@ import { History } from '../../static/js/core/history.js';
 import { knownAt } from '../../static/js/core/known.js';
 import { Player } from '../../static/js/core/player.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
-import { must, recorded } from './traces.mjs';
+import { corridor, corridorModel } from '../../static/js/views/corridor.js';
+import { chapterOf } from '../../static/js/views/chapters.js';
+import { keyframes, must, recorded } from './traces.mjs';
 
 /** @typedef {import('../../static/js/core/records.js').TraceRecord} TraceRecord */
 
@@ -57,6 +59,30 @@ function told(player) {
   return seen;
 }
 
+/** The sentence of the chapter at the cursor. @param {Player} player */
+function sentence({ history, cursor }) {
+  const whole = history.index;
+  const index = knownAt(whole, cursor);
+  const state = history.stateAt(cursor);
+  const current = currentAt(index, {}, cursor);
+  const ctx = /** @type {any} */ ({ words, whole, index, current, state, clock: 0 });
+  const here = chapterOf(ctx);
+  return here ? `${here.chapter.id}: ${here.text}` : '';
+}
+
+/** Each sentence that is told of a run, once. @param {Player} player */
+function sentences(player) {
+  const said = new Set([sentence(player)]);
+  player.pace.story = 'fast';
+  for (let i = 0; i < 20_000 && player.playing; i += 1) {
+    player.tick(50);
+    said.add(sentence(player));
+  }
+  return [...said];
+}
+
+const WRITTEN = 'report: What became of it is written back:';
+const NONE = 'The scheduler found no node for huge: 0/3 nodes are available:';
 const CREATED = ['ask', 'store', 'replicaset', 'pods', 'schedule', 'start', 'report'];
 
 test('a Deployment is told in seven chapters, in the order in which one caused the other', () => {
@@ -114,6 +140,69 @@ test('Space plays to the end of a chapter and rests; again, to the end of the ne
   assert.equal(player.cursor, must(list[5]).seq);
 });
 
+test('Space rests before a component takes up what the next chapter is about', () => {
+  for (const [name, at] of /** @type {[string, number][]} */ ([['full', 0], ['rollout', 1]])) {
+    const player = playing(recorded(name));
+    const { index } = player.history;
+    const root = index.roots[at];
+    player.seek(root);
+    const list = chaptersOf(index, root);
+    for (const { id, cut } of list) {
+      player.toggle(true);
+      const seqs = told(player).map((one) => one.seq);
+      if (index.record(cut)?.kind === 'work') assert.equal(seqs[1], cut, `${name} ${id}`);
+    }
+  }
+});
+
+test('a chapter says what came of it once that is known, and before what is meant to', () => {
+  const wanted = {
+    full: [
+      'pods: The replicaset controller sees to it that as many pods are stored as are wanted.',
+      'schedule: The scheduler found a node for 3 of 3 pods.',
+      `${WRITTEN} 3 of 3 ready.`,
+    ],
+    pending: [
+      'schedule: The scheduler chooses a node for huge: filter, score, bind.',
+      `schedule: ${NONE} 3 Insufficient cpu.`,
+    ],
+    image: [
+      'start: The kubelet on node-2 brings typo up: volumes, sandbox, network, image, container.',
+      'start: The kubelet on node-2 could not start typo: it cannot pull the image ngnix.',
+      `${WRITTEN} 0 of 1 runs: image ngnix cannot be pulled (access denied).`,
+    ],
+    crash: [
+      'start: 1 of 1 pod has been started by the kubelet.',
+      `${WRITTEN} 0 of 1 runs: crash has exited 1 time, code 1.`,
+    ],
+    jobs: [`${WRITTEN} Job pi has finished: 1 of 1.`],
+    preemption: ['stop: The kubelet on node-2 ended v2, and the pod is gone.'],
+    refused: ['ask: The API server refused to create the Deployment: 403 Forbidden.'],
+    rollout: ['pods: The replicaset controller stored 1 Pod.'],
+  };
+  for (const [name, list] of Object.entries(wanted)) {
+    const said = sentences(playing(recorded(name)));
+    const at = list.map((one) => said.indexOf(one));
+    assert.ok(!at.includes(-1), `${name}: ${list[at.indexOf(-1)]} is not in\n${said.join('\n')}`);
+    assert.deepEqual(at, at.toSorted((a, b) => a - b), name);
+  }
+});
+
+test('who joins late has the same chapters as soon as the older records are fetched', () => {
+  const records = recorded('rollout');
+  const whole = new History();
+  whole.append(records);
+  for (const keyframe of keyframes('rollout')) {
+    const late = new History();
+    late.begin(structuredClone(keyframe));
+    late.append(records.slice(keyframe.seq));
+    const root = must(late.index.roots.at(-1));
+    chaptersOf(late.index, root); // as far as they are known
+    const joined = late.from(null, records.slice(0, keyframe.seq));
+    assert.deepEqual(chaptersOf(joined.index, root), chaptersOf(whole.index, root));
+  }
+});
+
 test('reading rests a quarter of a second a word, and a slow cluster slows all', () => {
   const { pace, history } = playing(recorded('full'));
   const record = must(history.index.record(history.index.roots[0]));
@@ -166,6 +255,25 @@ test('of two requests that overlap each is followed to its answer, one after the
     .map(({ seq }) => must(index.record(seq)).span);
   const turns = spans.filter((span, i) => span !== spans[i - 1]);
   assert.deepEqual(turns, [a, b]);
+});
+
+test('the map says how many requests are under way at once', () => {
+  const history = new History();
+  history.append(/** @type {TraceRecord[]} */ (overlapping()));
+  const drawn = (/** @type {number} */ seq) => {
+    const state = history.stateAt(seq);
+    const index = knownAt(history.index, seq);
+    const player = { quick: false };
+    const act = { hasBreakpoint: () => false };
+    const current = currentAt(index, {}, seq);
+    const given = { index, state, current, words, player, ui: {}, act, now: state.t };
+    const ctx = /** @type {any} */ (given);
+    return JSON.stringify(corridor(ctx, corridorModel(ctx)));
+  };
+  const [, second] = history.index.roots;
+  assert.match(drawn(second), /2 under way/);
+  assert.doesNotMatch(drawn(second - 1), /under way/);
+  assert.doesNotMatch(drawn(history.last), /under way/);
 });
 
 test('a reconcile is told to its end before what it caused', () => {

@@ -58,7 +58,8 @@ function said(
   const state = history.stateAt(seq);
   const index = knownAt(history.index, seq);
   const current = heldAside(index, state.held) || currentAt(index, {}, seq);
-  const ctx = /** @type {any} */ ({ words, whole: history.index, current, state });
+  const given = { words, whole: history.index, index, current, state, clock: 0 };
+  const ctx = /** @type {any} */ (given);
   const chapter = chapterOf(ctx);
   const spoken = chapter && [chapter.at, chapter.of, chapter.name, chapter.text];
   return [spoken, ...chosen.map((selected) =>

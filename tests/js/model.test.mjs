@@ -237,6 +237,34 @@ test('a conflict of a controller is everyday work and no refusal', () => {
   assert.ok(api.bars.every((bar) => bar.tone !== 'deny'));
 });
 
+test('a lane says what became of it: done, failed, to be tried again, and not before', () => {
+  /** @param {string} name @param {number} seq @param {string} id */
+  const came = (name, seq, id) => {
+    const { index } = at(name);
+    const { lanes } = timelineAt(index, {}, seq, { from: 0, to: 1e12 });
+    return must(lanes.find((lane) => lane.id === id)).came;
+  };
+  const { index, history } = at('image');
+  const pull = must(
+    index.steps.get('pods/default/typo')?.find((one) => /** @type {any} */ (one).state === 'fail'),
+  );
+  assert.deepEqual(
+    [pull.seq - 1, pull.seq].map((seq) => came('image', seq, 'node-2')),
+    ['work', 'deny'],
+  );
+  assert.equal(came('image', history.last, 'scheduler'), 'allow');
+  assert.equal(came('pending', at('pending').history.last, 'scheduler'), 'deny');
+  const refused = at('refused');
+  const { close } = must(refused.index.requests.at(-1));
+  const seq = must(close).seq;
+  assert.deepEqual(
+    [seq - 1, seq].map((one) => came('refused', one, 'kubectl')),
+    ['work', 'deny'],
+  );
+  const conflict = must(at('full').index.requests.find((one) => one.close?.code === 409));
+  assert.equal(came('full', must(conflict.close).seq, 'apiserver'), 'wait');
+});
+
 test('binding says what it does, a store names its call, a kubelet is no controller', () => {
   const { index } = at('full');
   const bind = must(index.requests.find((one) => one.open.subresource === 'binding'));

@@ -5,8 +5,9 @@
  * thing of its sort; the same again, later, belongs to it too. Pure.
  */
 import { thingOf } from './film.js';
+import { componentOf } from './facts.js';
 import { writeOf } from './corridor.js';
-import { keyOf, kindOf } from './records.js';
+import { keyOf, kindOf, objectKey } from './records.js';
 import { lastPart } from './cluster.js';
 
 /** @typedef {import('./index.js').Index} Index */
@@ -18,14 +19,16 @@ import { lastPart } from './cluster.js';
  * @property {string} id      ask, store, replicaset, pods, schedule, start, report, stop, remove,
  *   or the resource that is made
  * @property {number} seq     the record it begins with
+ * @property {number} cut     the stop at which one rests before it: what made that record, mostly
  * @property {number} t
+ * @property {string} pod     the key of the pod that it is about, '' for none
+ * @property {number[]} made  the requests and cycles of it that have begun
  * @property {Record<string, string>} params  of its sentence
  */
 
 // what a controller makes begins a chapter; some have a name of their own
 /** @type {Record<string, string>} */
 const BY_RESOURCE = { 'replicasets.apps': 'replicaset' };
-const ACTING = /^(scheduler|kubelet)\b/;
 const OF_POD = ['schedule', 'start', 'report'];
 const OF_OWNER = ['pods', ...OF_POD];
 // what follows when an object is created and all goes well
@@ -41,39 +44,50 @@ const PLANNED = {
 };
 const CHAPTERS_MAX = 9;
 
-/** @type {WeakMap<Index, Map<number, {at: number, list: Chapter[]}>>} */
+/** @typedef {{at: number, list: Chapter[], pods: {key: string}[]}} Story */
+
+/** @type {WeakMap<Index, Map<number, Story>>} */
 const kept = new WeakMap();
 
 /**
- * The chapters of a command, as far as the trace goes.
+ * The chapters of a command, as far as the trace goes, and the pods that were created on its way.
  * @param {Index} index  the whole one: who speaks of a moment leaves out what begins later
- * @param {number} root @returns {Chapter[]}
+ * @param {number} root @returns {Story}
  */
-export function chaptersOf(index, root) {
-  const trail = index.trails.get(root);
-  if (!trail) return [];
+export function storyOf(index, root) {
   let all = kept.get(index);
   if (!all) kept.set(index, (all = new Map()));
   let known = all.get(root);
-  if (!known) all.set(root, (known = { at: 0, list: [] }));
+  if (!known) all.set(root, (known = { at: 0, list: [], pods: [] }));
+  const trail = index.trails.get(root) || [];
   for (; known.at < trail.length; known.at += 1) {
     const record = index.record(trail[known.at]);
-    if (record) take(index, root, trail, record, known.list);
+    if (record) take(index, root, trail, record, known);
   }
-  return known.list;
+  return known;
 }
+
+/** @param {Index} index @param {number} root */
+export const chaptersOf = (index, root) => storyOf(index, root).list;
 
 /**
  * @param {Index} index @param {number} root @param {number[]} trail @param {TraceRecord} record
- * @param {Chapter[]} list
+ * @param {Story} story
  */
-function take(index, root, trail, record, list) {
-  // of a component that may look and do nothing only a request begins a chapter
-  const begins = record.kind === 'work' && ACTING.test(record.component);
-  if (!begins && !['request', 'write', 'kubelet'].includes(record.kind)) return;
+function take(index, root, trail, record, { list, pods }) {
+  if (!['request', 'work', 'write', 'kubelet'].includes(record.kind)) return;
+  if (record.kind === 'write' && record.resource === 'pods' && record.op === 'create')
+    pods.push({ key: objectKey(record.resource, record.namespace, record.name) });
   const id = chapterIdOf(index, root, trail, record, list);
-  if (!id || list.length >= CHAPTERS_MAX || list.some((one) => one.id === id)) return;
-  list.push({ id, seq: record.seq, t: record.t, params: paramsOf(index, root, record) });
+  if (!id) return;
+  let chapter = list.find((one) => one.id === id);
+  if (!chapter && list.length < CHAPTERS_MAX) {
+    const { seq, t } = record;
+    const cut = record.kind === 'request' ? thingOf(index, trail, record) : seq;
+    chapter = { id, seq, cut, t, made: [], ...paramsOf(index, root, record) };
+    list.push(chapter);
+  }
+  if (record.kind === 'request' || record.kind === 'work') chapter?.made.push(record.seq);
 }
 
 /**
@@ -82,8 +96,11 @@ function take(index, root, trail, record, list) {
  * @param {Chapter[]} list  those that have begun
  */
 function chapterIdOf(index, root, trail, record, list) {
-  if (record.kind === 'kubelet')
-    return record.step === 'terminate' ? 'stop' : record.state === 'fail' ? 'report' : 'start';
+  if (record.kind === 'kubelet') {
+    if (record.step === 'terminate') return 'stop';
+    const isOver = hasRun(index, keyOf('pods', record.pod), record.seq - 1);
+    return isOver && record.state === 'fail' ? 'report' : 'start';
+  }
   const thing = thingOf(index, trail, record);
   const span = index.spans.get(thing);
   if (!span) return '';
@@ -96,9 +113,11 @@ function chapterIdOf(index, root, trail, record, list) {
       return isEnding(index, key, record.seq) ? 'stop' : 'start';
     if (component === 'scheduler') return 'schedule';
     const made = index.spanOf(record);
+    if (made === span) return plannedBy(index, root, span, list);
     if (made?.type !== 'request' || made.cls !== 'change') return '';
     const { resource, subresource, verb } = made.open;
-    if (subresource) return list.some((one) => one.id === 'report') ? 'report' : '';
+    if (subresource || (resource === 'pods' && verb === 'patch'))
+      return list.some((one) => one.id === 'report') ? 'report' : begunBy(index, span, list);
     return verb.startsWith('delete') ? 'remove' : BY_RESOURCE[resource] || resource;
   }
   const { client, namespace, name, verb } = span.open;
@@ -106,6 +125,34 @@ function chapterIdOf(index, root, trail, record, list) {
   if (verb === 'delete') return 'stop';
   return hasRun(index, keyOf('pods', `${namespace}/${name}`), record.seq) ? 'report' : 'start';
 }
+
+/**
+ * A component may look and do nothing, so that its first request begins a chapter; but who is to
+ * make what follows a creation begins it when the object is taken up.
+ */
+function plannedBy(
+  /** @type {Index} */ index,
+  /** @type {number} */ root,
+  /** @type {import('./index.js').WorkSpan} */ work,
+  /** @type {Chapter[]} */ list,
+) {
+  const { resource } = componentOf(index, work.open.component);
+  const [id] = (resource && PLANNED[resource]) || [];
+  if (!id) return '';
+  const begun = list.find((one) => one.id === id);
+  if (begun ? begun.seq !== work.seq : !plannedFor(index, root).includes(id)) return '';
+  return id;
+}
+
+/** The chapter that a piece of work has begun, or has part in. */
+const begunBy = (
+  /** @type {Index} */ index,
+  /** @type {Span} */ work,
+  /** @type {Chapter[]} */ list,
+) =>
+  list.find(({ made }) =>
+    made.some((seq) => seq === work.seq || index.spans.get(seq)?.parent === work.seq),
+  )?.id || '';
 
 /** Whether a pod was told to go. */
 function isEnding(
@@ -116,7 +163,7 @@ function isEnding(
   return !!index.objectAt(keyOf('pods', key), seq)?.object?.metadata.deletionTimestamp;
 }
 
-/** Whether a container of a pod was started. */
+/** Whether a container of a pod was started, or a step on the way there has failed. */
 function hasRun(
   /** @type {Index} */ index,
   /** @type {string} */ key,
@@ -126,8 +173,7 @@ function hasRun(
     (one) =>
       one.seq <= seq &&
       one.kind === 'kubelet' &&
-      one.step === 'container' &&
-      one.state !== 'begin',
+      (one.state === 'fail' || (one.step === 'container' && one.state === 'end')),
   );
 }
 
@@ -139,15 +185,20 @@ function paramsOf(index, root, record) {
   const open = /** @type {any} */ ((maker || span)?.open || {});
   const own = /** @type {any} */ (record);
   const component = open.component || own.client || '';
-  const pod = own.pod || (component === 'scheduler' ? open.key : own.name) || open.key || '';
+  const isOfPod = component === 'scheduler' || component.startsWith('kubelet/');
+  const pod =
+    own.pod || (own.name ? `${own.namespace}/${own.name}` : isOfPod && open.key) || '';
   return {
-    client: (command.client || '').split(/[/ ]/)[0],
-    verb: command.verb,
-    kind: kindOf(command.resource),
-    rev: String(own.rev || ''),
-    component,
-    node: component.startsWith('kubelet/') ? component.slice('kubelet/'.length) : own.node || '',
-    pod: lastPart(pod.slice(pod.indexOf('/') + 1)),
+    pod: pod && keyOf('pods', pod),
+    params: {
+      client: (command.client || '').split(/[/ ]/)[0],
+      verb: command.verb,
+      kind: kindOf(command.resource),
+      rev: String(own.rev || ''),
+      component,
+      node: component.startsWith('kubelet/') ? component.slice('kubelet/'.length) : own.node || '',
+      pod: lastPart(pod.slice(pod.indexOf('/') + 1)),
+    },
   };
 }
 
@@ -175,11 +226,14 @@ export const begunAt = (index, root, seq) =>
  * @param {Index} index @param {number} root @param {Chapter[]} begun @param {number} seq
  */
 export function toCome(index, root, begun, seq) {
-  const span = index.spans.get(root);
-  const open = /** @type {any} */ (span?.open);
-  const close = /** @type {any} */ (span?.close);
-  if (open?.verb !== 'create' || open.subresource) return [];
+  const close = index.request(root)?.close;
   if (close && close.seq <= seq && close.code >= 400) return [];
-  const planned = ['store', ...(PLANNED[open.resource] || [])];
-  return planned.filter((id) => !begun.some((one) => one.id === id));
+  return plannedFor(index, root).filter((id) => !begun.some((one) => one.id === id));
+}
+
+/** @param {Index} index @param {number} root */
+function plannedFor(index, root) {
+  const open = index.request(root)?.open;
+  if (open?.verb !== 'create' || open.subresource) return [];
+  return ['store', ...(PLANNED[open.resource] || [])];
 }

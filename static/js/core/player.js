@@ -360,12 +360,13 @@ export class Player {
     return pace.dwell(record, this.words, this._backlog(), speed);
   }
 
-  /** @param {number} seq */
+  /** The chapter of a stop, or the one that is cut there. @param {number} seq */
   _chapterOf(seq) {
     const { index } = this.history;
     const root = rootOf(index, seq);
+    const cut = chaptersOf(index, root).findIndex((one) => one.cut === seq);
     const found = chapterAt(index, root, index.record(seq) || null, seq);
-    return { root, at: found ? found.at : 0 };
+    return { root, at: cut < 0 && found ? found.at : Math.max(0, cut) };
   }
 
   /** Whether a hop belongs to a chapter before the one on view. @param {number} seq */

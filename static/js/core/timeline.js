@@ -20,6 +20,7 @@ import { isOrdinary, writeOf } from './corridor.js';
  * @property {number} to
  * @property {string} label
  * @property {''|'now'|'deny'|'ghost'} tone
+ * @property {Came} came   what became of it by the cursor
  * @property {number} seq   record to go to
  * @property {string} title
  */
@@ -28,8 +29,10 @@ import { isOrdinary, writeOf } from './corridor.js';
  * @property {string} id
  * @property {Bar[]} bars
  * @property {boolean} on
+ * @property {Came} [came]  what became of its newest bar
  * @property {{t: number, code: number, gate: string}[]} marks
  */
+/** @typedef {'allow'|'deny'|'wait'|'work'} Came  done, failed, to be tried again, under way */
 /** @typedef {{from: [string, number], to: [string, number], tone: ''|'now'|'ghost'}} Arrow */
 
 const BARS_MAX = 400;
@@ -113,6 +116,19 @@ class Draft {
     return Math.max(span.t, this.index.record(this.index.last)?.t || span.t);
   }
 
+  /** What became of a span by the cursor. @param {Span} span @returns {Came} */
+  cameOf(span) {
+    const { close } = span;
+    if (!close || close.seq > this.seq) return 'work';
+    if (close.kind === 'response') {
+      if (close.code < 400) return 'allow';
+      return isOrdinary(span, close) ? 'wait' : 'deny';
+    }
+    const isStuck = span.records.some((one) => one.kind === 'schedule' && one.phase === 'fail');
+    if (close.result === 'error' || isStuck) return 'deny';
+    return close.result === 'retry' ? 'wait' : 'allow';
+  }
+
   /** @param {Span} span */
   span(span) {
     if (span.type === 'work') this.work(span);
@@ -125,27 +141,28 @@ class Draft {
     const close = /** @type {any} */ (span.close);
     const isRoot = span.roots.includes(span.seq);
     const ghost = span.seq > this.seq;
-    const refused = close && close.code >= 400 && !isOrdinary(span, close);
+    const came = this.cameOf(span);
     const end = this.end(span);
     const what = open.subresource || pluralOf(open.resource);
     const label = isRoot
       ? `${httpMethod(open.verb)} ${what}`
       : open.subresource || httpMethod(open.verb);
     const title = `${httpMethod(open.verb)} ${open.path}`;
-    const tone = ghost ? 'ghost' : refused ? 'deny' : '';
+    const tone = ghost ? 'ghost' : came === 'deny' ? 'deny' : '';
     if (isRoot) {
       this.bar('kubectl', {
         from: span.t,
         to: end,
         label: `${open.verb} ${what}`,
         tone: ghost ? 'ghost' : '',
+        came,
         seq: span.seq,
         title,
       });
       this.arrow('kubectl', span.t, 'apiserver', span.t + 100, ghost);
     }
-    this.bar('apiserver', { from: span.t, to: end, label, tone, seq: span.seq, title });
-    if (refused && !ghost && close.seq <= this.seq) this.refusal(span, close);
+    this.bar('apiserver', { from: span.t, to: end, label, tone, came, seq: span.seq, title });
+    if (came === 'deny') this.refusal(span, close);
     const write = writeOf(span);
     if (write) this.write(span, write, ghost);
     const maker = this.index.spans.get(span.parent);
@@ -176,6 +193,7 @@ class Draft {
       to: span.close ? span.close.t : from + 60,
       label: String(write.rev),
       tone: late ? 'ghost' : '',
+      came: 'allow',
       seq: write.seq,
       title: `${write.rev} ${write.op} ${write.key}`,
     });
@@ -189,11 +207,13 @@ class Draft {
     const ghost = span.seq > this.seq;
     const short = key.slice(key.lastIndexOf('/') + 1);
     const label = component === 'scheduler' ? short.slice(short.lastIndexOf('-') + 1) : 'sync';
+    const came = this.cameOf(span);
     this.bar(component, {
       from: span.t,
       to: this.end(span),
       label,
-      tone: ghost ? 'ghost' : '',
+      tone: ghost ? 'ghost' : came === 'deny' ? 'deny' : '',
+      came,
       seq: span.seq,
       title: `${component}: ${key}`,
     });
@@ -217,14 +237,16 @@ class Draft {
   stepBar(began, ended) {
     const short = began.pod.slice(began.pod.lastIndexOf('-') + 1);
     const ghost = began.seq > this.seq;
-    const failed = ended && ended.state === 'fail';
+    const isOver = ended && ended.seq <= this.seq;
+    const came = !isOver ? 'work' : ended.state === 'fail' ? 'deny' : 'allow';
     const end = ended ? ended.t : this.index.record(this.index.last)?.t || began.t;
     this.bar(laneOf(began.node), {
       from: began.t,
       to: end,
       label: `${short}: ${began.step}`,
       seq: began.seq,
-      tone: ghost ? 'ghost' : failed ? 'deny' : '',
+      tone: ghost ? 'ghost' : came === 'deny' ? 'deny' : '',
+      came,
       title: `${began.pod} ${began.step}`,
     });
   }
@@ -253,6 +275,8 @@ class Draft {
 
   /** @param {Lane} lane @param {number} t @param {Set<number>} marked @param {Span|null} span */
   settle(lane, t, marked, span) {
+    const newest = lane.bars.findLast((bar) => bar.tone !== 'ghost');
+    if (newest) lane.came = newest.came;
     for (const bar of lane.bars) {
       const write = lane.id === 'etcd' ? this.index.record(bar.seq) : null;
       const owner = write ? write.span : bar.seq;

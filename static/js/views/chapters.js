@@ -1,8 +1,11 @@
 // @ts-check
 /** The chapters of the command on view, as segments above the time axis. */
 import { begunAt, chapterAt, chaptersOf, toCome } from '../core/chapters.js';
+import { endOf } from '../core/chapterends.js';
+import { sayOutcome } from '../core/outcome/index.js';
 import { kindOf } from '../core/records.js';
 import { h } from './dom.js';
+import { glyph } from './glyphs.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/words.js').Words} Words */
@@ -11,18 +14,22 @@ import { h } from './dom.js';
 const nameOf = (words, id) => (words.has(`chapter.${id}`) ? words.t(`chapter.${id}`) : kindOf(id));
 
 /** The chapter of this moment, in words; null outside of any. @param {Context} ctx */
-export function chapterOf({ words, whole, current, state }) {
-  const here = chapterAt(whole, current.root, current.hop, state.seq);
+export function chapterOf({ words, whole, index, current, state, clock }) {
+  const { root, hop } = current;
+  const here = chapterAt(whole, root, hop, state.seq);
   if (!here) return null;
-  const { id, params } = here.chapter;
+  const { id } = here.chapter;
+  const end = endOf(whole, index, state, root, here.chapter);
   const key = `chapter.${id}.text`;
-  const text = words.t(words.has(key) ? key : 'chapter.other.text', params);
-  return { ...here, name: nameOf(words, id), text };
+  const plan = end ? end.key : words.has(key) ? key : 'chapter.other.text';
+  const text = end?.about ? sayOutcome(end.about, words, clock) : '';
+  const params = { ...here.chapter.params, text, ...end?.params };
+  return { ...here, name: nameOf(words, id), text: words.t(plan, params) };
 }
 
 /** @param {Context} ctx */
 export function chapterStrip(ctx) {
-  const { words, act, whole, current, state } = ctx;
+  const { words, act, whole, index, current, state } = ctx;
   const here = chapterOf(ctx);
   if (!here) return null;
   const begun = begunAt(whole, current.root, state.seq);
@@ -35,6 +42,8 @@ export function chapterStrip(ctx) {
   ) => {
     const is = at === here.at ? 'now' : at < begun.length ? 'past' : 'next';
     const name = nameOf(words, id);
+    const failed = begun[at] && endOf(whole, index, state, current.root, begun[at])?.failed;
+    const said = words.t(failed ? 'chapter.state.failed' : `chapter.state.${is}`);
     return h(
       `li.is-${is}`,
       { key: id },
@@ -44,10 +53,10 @@ export function chapterStrip(ctx) {
           disabled: !seq,
           title: is === 'now' ? here.text : name,
           'aria-current': is === 'now' ? 'step' : false,
-          'aria-label': `${at + 1} ${name}, ${words.t(`chapter.state.${is}`)}`,
+          'aria-label': `${at + 1} ${name}, ${said}`,
           onClick: () => act.visit(seq),
         },
-        h('i', null, String(at + 1)),
+        failed ? glyph('deny') : h('i', null, String(at + 1)),
         h('span', null, name),
       ),
     );

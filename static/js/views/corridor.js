@@ -56,10 +56,13 @@ function header(
 ) {
   const { act, words } = ctx;
   const onClick = () => (idle ? act.startup() : act.focus('api'));
+  // a stream into a node lasts; it has its own sign
+  const n = ctx.state.requests.size - ctx.state.streams.size;
   return h(
     'header',
     null,
     h('h2', null, h('button', { onClick }, words.t('map.api'))),
+    n > 1 ? h('span.underway', null, words.t('map.api.underway', { n })) : null,
     idle
       ? h('button.second.link', { onClick: () => act.startup() }, words.t('startup.open'))
       : h('span.second', { title: text }, text),

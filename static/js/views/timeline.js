@@ -6,6 +6,7 @@ import { lastPart } from '../core/cluster.js';
 import { numberOf } from '../core/explain/gates.js';
 import { duration } from '../core/words.js';
 import { h, render } from './dom.js';
+import { glyph } from './glyphs.js';
 import { chapterStrip } from './chapters.js';
 import { drawing } from './plot.js';
 import { say } from './parts.js';
@@ -14,6 +15,7 @@ import { allAsWanted } from './wanted.js';
 import { clientLabel } from './requesters.js';
 
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {import('./plot.js').Lane & {name: string}} NamedLane */
 
 const SLICES = 90;
 
@@ -21,6 +23,7 @@ const SLICES = 90;
 export function renderTimeline(host, ctx) {
   const range = rangeOf(ctx);
   const crowd = ctx.focus === 'crowd' && !range.empty;
+  /** @type {{lanes: NamedLane[], arrows: import('../core/timeline.js').Arrow[]}} */
   const model = crowd ? crowdLanes(ctx, range) : lanesOf(ctx, range);
   const plot = host.querySelector('.plot');
   const size = plot ? plot.getBoundingClientRect() : { width: 800, height: 140 };
@@ -35,6 +38,9 @@ export function renderTimeline(host, ctx) {
           'li',
           { key: lane.id, class: lane.on ? 'on' : '' },
           h('span', { title: lane.name }, lane.name),
+          lane.came && lane.came !== 'work'
+            ? glyph(lane.came, ctx.words.t(`lane.came.${lane.came}`), 'came')
+            : null,
         ),
       ),
     ),

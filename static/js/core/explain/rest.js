@@ -2,7 +2,7 @@
 /** Everything a command caused has come to rest: what became of it, and whose story to read. */
 import { countStages, lastPart, objectsOf, ownerTree, podsOf } from '../cluster.js';
 import { nameOf } from '../corridor.js';
-import { outcomeOf, sayOutcome, sinceOf } from '../outcome/index.js';
+import { outcomeOf, rootOutcome, sayOutcome, sinceOf } from '../outcome/index.js';
 import { kindOf } from '../records.js';
 import { duration } from '../words.js';
 import { explanation, facts, h, p, tab } from './blocks.js';
@@ -26,16 +26,8 @@ export function isAtRest(model) {
     if (component.startsWith('kubelet/')) continue;
     for (const seq of open) if (index.spans.get(seq)?.roots.includes(current.root)) return false;
   }
-  const became = rootOutcome(model);
+  const became = rootOutcome(model.index, model.state, model.current.root);
   return became !== null && became.state !== 'underway';
-}
-
-/** What became of the object of the command; null when it is gone. @param {Model} model */
-function rootOutcome({ index, state, current }) {
-  const root = index.spans.get(current.root);
-  const written = /** @type {any} */ (root?.records.find((r) => r.kind === 'write'));
-  const write = written && objectsOf(state, written.resource).get(written.key);
-  return write ? outcomeOf(state, write) : null;
 }
 
 /** The pods that hang below the object of the command. @param {Model} model */
@@ -62,7 +54,9 @@ export function explainRest(model, words) {
   const pods = podsOfRoot(model);
   const counts = countStages(pods);
   const name = `${kindOf(open.resource)} ${nameOf(model.index, root)}`;
-  const became = /** @type {import('../outcome/sentence.js').Outcome} */ (rootOutcome(model));
+  const became = /** @type {import('../outcome/sentence.js').Outcome} */ (
+    rootOutcome(model.index, model.state, model.current.root)
+  );
   const took = duration(Math.max(0, sinceOf(model.index, model.state, became) - root.t));
   const isMet = became.state === 'met';
   const title = !isMet

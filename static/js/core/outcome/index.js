@@ -4,6 +4,7 @@
  * sums up. Read from the objects at the cursor alone; sentences are keys, the words come later.
  */
 import { objectsOf, podsOf } from '../cluster.js';
+import { writeOf } from '../corridor.js';
 import { objectKey } from '../records.js';
 import { duration } from '../words.js';
 import { brokenPod } from './pod.js';
@@ -39,6 +40,17 @@ export function outcomeOf(state, write) {
       : outcome(write, 'underway', 'deleting');
   }
   return make ? make(write, state) : outcome(write, 'met', 'there');
+}
+
+/**
+ * What became of the object of a command; null when it is gone.
+ * @param {import('../index.js').Index} index @param {State} state @param {number} root
+ */
+export function rootOutcome(index, state, root) {
+  const span = index.spans.get(root);
+  const written = span && writeOf(span);
+  const write = written && objectsOf(state, written.resource).get(written.key);
+  return write ? outcomeOf(state, write) : null;
 }
 
 // revisions of an object that are looked through for when it went wrong

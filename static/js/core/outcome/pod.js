@@ -102,12 +102,12 @@ function nextTry(ended, waiting) {
 function pendingPod(write, placed, state) {
   const message = placed.message || placed.reason || '';
   if (placed.reason === 'SchedulingGated') return outcome(write, 'unmet', 'podGated');
-  if (/Insufficient cpu/.test(message)) return tooLarge(write, state, 'cpu');
-  if (/Insufficient memory/.test(message)) return tooLarge(write, state, 'memory');
-  const of = /^\d+\/(\d+) nodes are available: /.exec(message);
+  const of = /^\d+\/(\d+) nodes are available: (?:(\d+) Insufficient (cpu|memory))?/.exec(message);
+  // where some nodes are ruled out by another reason, those without it may have room
+  if (of && of[1] === of[2]) return tooLarge(write, state, of[3] === 'cpu' ? 'cpu' : 'memory');
   const claim = /unbound immediate PersistentVolumeClaims/.test(message);
   if (claim) return outcome(write, 'unmet', 'podClaim');
-  const reasons = of ? message.slice(of[0].length) : message;
+  const reasons = message.replace(/^\d+\/\d+ nodes are available: /, '');
   return outcome(write, 'unmet', 'podPending', { message: short(reasons) });
 }
 

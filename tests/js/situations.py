@@ -1,0 +1,366 @@
+"""Thirty situations of a cluster in virtual time: what `kubectl get` prints of an object at a
+revision, and what the page says of it there.
+
+The rows are the server's table, which kubectl prints as it is: without name and age. `*` stands
+for what depends on the moment.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+import yaml
+
+from lifecycle.hosting.scripted import Session, default_inputs
+from tests.js.recorded import AUTOSCALER, CLAIM, SHOP
+
+CRASHES = {"simulation.lifecycle/crash": "true"}
+RUNS = {"simulation.lifecycle/run-seconds": "3"}
+OF_CONTAINER = {"env", "readinessProbe", "resources"}
+LOOKS_MAX = 400  # four in a second
+KEY = {"name": "none", "key": "a"}
+TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+MERGE = {"content-type": "application/merge-patch+json"}
+PATHS = {
+    "pods": "/api/v1/namespaces/default/pods",
+    "persistentvolumeclaims": "/api/v1/namespaces/default/persistentvolumeclaims",
+    "namespaces": "/api/v1/namespaces",
+    "nodes": "/api/v1/nodes",
+    "deployments.apps": "/apis/apps/v1/namespaces/default/deployments",
+    "statefulsets.apps": "/apis/apps/v1/namespaces/default/statefulsets",
+    "daemonsets.apps": "/apis/apps/v1/namespaces/default/daemonsets",
+    "jobs.batch": "/apis/batch/v1/namespaces/default/jobs",
+    "horizontalpodautoscalers.autoscaling":
+        "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+}  # fmt: skip
+
+# the situation: the object, what kubectl prints of it, what the page says
+SITUATIONS = {
+    "a pod that starts": (
+        "pods/crash", "0/1 ContainerCreating 0",
+        "crash is starting",
+    ),
+    "an image that was not found": (
+        "pods/typo", "0/1 ErrImagePull 0",
+        "0 of 1 runs: image ngnix cannot be pulled (access denied)",
+    ),
+    "an image that is tried again": (
+        "pods/typo", "0/1 ImagePullBackOff 0",
+        "0 of 1 runs: image ngnix cannot be pulled (access denied)",
+    ),
+    "a container that runs": (
+        "pods/crash", "1/1 Running 0",
+        "1 of 1 container of crash is ready",
+    ),
+    "a container that exited": (
+        "pods/crash", "0/1 Error 0",
+        "0 of 1 runs: c has exited 1 time, code 1",
+    ),
+    "a container that was started again": (
+        "pods/crash", "1/1 Running 1 (* ago)",
+        "1 of 1 runs, started again 1 time",
+    ),
+    "a container that exits again and again": (
+        "pods/crash", "0/1 CrashLoopBackOff 2 (* ago)",
+        "0 of 1 runs: c has exited 3 times, code 1; next try in * s",
+    ),
+    "a config map that is missing": (
+        "pods/config", "0/1 CreateContainerConfigError 0",
+        '0 of 1 runs: CreateContainerConfigError, configmap "none" not found',
+    ),
+    "a pod that is not ready": (
+        "pods/unready", "0/1 Running 0",
+        "unready runs and is not ready",
+    ),
+    "a pod that has failed": (
+        "pods/once", "0/1 Error 0",
+        "c has failed with code 3",
+    ),
+    "an init container without an image": (
+        "pods/init", "0/1 Init:ImagePullBackOff 0",
+        "0 of 1 runs: image ngnix cannot be pulled (access denied)",
+    ),
+    "more processors than a node has": (
+        "pods/cpu", "0/1 Pending 0",
+        "Pending: no node has 64 CPU free; the largest has 4",
+    ),
+    "more memory than a node has": (
+        "pods/memory", "0/1 Pending 0",
+        "Pending: no node has 512 GiB of memory free; the largest has 7.9 GiB",
+    ),
+    "a label that no node has": (
+        "pods/picky", "0/1 Pending 0",
+        "Pending: 3 node(s) didn't match Pod's node affinity/selector",
+    ),
+    "a taint, and too little room elsewhere": (
+        "pods/tight", "0/1 Pending 0",
+        "Pending: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu",
+    ),
+    "a scheduling gate": (
+        "pods/gated", "0/1 SchedulingGated 0",
+        "Pending: a scheduling gate holds it",
+    ),
+    "a claim that is not bound": (
+        "pods/keeps", "0/1 Pending 0",
+        "Pending: its claim has no volume",
+    ),
+    "a claim without a class": (
+        "persistentvolumeclaims/data", "Pending     <unset>",
+        "Pending: it names no class, and no volume fits",
+    ),
+    "a claim of a class that is missing": (
+        "persistentvolumeclaims/other", "Pending    gold <unset>",
+        "Pending: there is no class gold",
+    ),
+    "a Deployment that was just made": (
+        "deployments.apps/web", "0/3 3 0",
+        "0 of 3 ready",
+    ),
+    "a Deployment as wanted": (
+        "deployments.apps/web", "3/3 3 3",
+        "3 of 3 ready",
+    ),
+    "a DaemonSet as wanted": (
+        "daemonsets.apps/agent", "3 3 3 3 3 <none>",
+        "3 of 3 ready",
+    ),
+    "a StatefulSet whose first pod has no image": (
+        "statefulsets.apps/db", "0/2",
+        "0 of 2 ready: 0 of 1 runs: image ngnix cannot be pulled (access denied)",
+    ),
+    "a Deployment beyond the quota": (
+        "deployments.apps/many", "2/5 2 2",
+        '2 of 5 ready: pods "many-*" is forbidden: exceeded quota: few, requested: pods=1, *',
+    ),
+    "an autoscaler without metrics": (
+        "horizontalpodautoscalers.autoscaling/web", "Deployment/web cpu: <unknown>/50% 1 5 3",
+        "Not scaling: no metrics API",
+    ),
+    "a Deployment of none": (
+        "deployments.apps/many", "0/0 0 0",
+        "0 of 0 ready",
+    ),
+    "a rollout that begins": (
+        "deployments.apps/web", "3/3 1 3",
+        "0 of 3 new ones ready, 3 old",
+    ),
+    "a rollout that is stuck": (
+        "deployments.apps/web", "3/3 1 3",
+        "0 of 3 new ones ready, 3 old: 0 of 1 runs: image ngnix cannot be pulled (access denied)",
+    ),
+    "a Job that runs": (
+        "jobs.batch/pi", "Running 0/1 *s",
+        "0 of 1 finished",
+    ),
+    "a Job that has finished": (
+        "jobs.batch/pi", "Complete 1/1 *s",
+        "Job pi has finished: 1 of 1",
+    ),
+    "a Job that has failed": (
+        "jobs.batch/broken", "Failed 0/1 *s",
+        "Job broken has failed 2 times: Job has reached the specified backoff limit",
+    ),
+    "a Job that is suspended": (
+        "jobs.batch/later", "Suspended 0/1 ",
+        "Job later is suspended",
+    ),
+    "a node as wanted": (
+        "nodes/node-1", "Ready <none> v*",
+        "node-1 is ready",
+    ),
+    "a pod that ends": (
+        "pods/kept", "1/1 Terminating 0",
+        "kept is being deleted, and held by example.com/keep",
+    ),
+    "a pod that a finalizer holds": (
+        "pods/kept", "0/1 Completed 0",
+        "kept is being deleted, and held by example.com/keep",
+    ),
+    "a namespace that was just deleted": (
+        "namespaces/shop", "Terminating",
+        "shop is being deleted: 0 of 3 kinds gone",
+    ),
+    "a namespace that a finalizer holds": (
+        "namespaces/shop", "Terminating",
+        "shop is being deleted: 2 of 3 kinds gone, example.com/keep holds the rest",
+    ),
+}  # fmt: skip
+
+
+@dataclass
+class Stage:
+    """A cluster, and what was seen of it."""
+
+    session: Session = field(default_factory=lambda: Session(default_inputs(seed=7)))
+    seen: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.session.host.set_speed("run", 1.0)  # time passes when it is waited for, and only then
+
+    def see(self, *situations: str) -> None:
+        """Wait until kubectl prints what stands in the table, each after the other."""
+        for situation in situations:
+            self._see(situation)
+
+    def _see(self, situation: str) -> None:
+        what, wanted, _ = SITUATIONS[situation]
+        resource, name = what.split("/")
+        for _ in range(LOOKS_MAX):
+            path = f"{PATHS[resource]}/{name}"
+            table = self.session.request("GET", path, headers=TABLE).json()
+            if fnmatchcase(row := printed(table), wanted):
+                break
+            self.session.wait(0.25)
+        else:
+            raise AssertionError(f"{situation}: kubectl prints {row!r}, never {wanted!r}")
+        namespace = "default" if "/namespaces/" in PATHS[resource] else ""
+        self.seen.append({
+            "situation": situation, "key": f"{resource}/{namespace}/{name}",
+            "rev": table["rows"][0]["object"]["metadata"]["resourceVersion"],
+            "seq": self.session.cluster.recorder.seq,
+        })  # fmt: skip
+
+    def make(self, *manifests: dict[str, Any]) -> None:
+        answers = self.session.apply("\n---\n".join(json.dumps(one) for one in manifests))
+        self.session.settle()
+        assert [answer.status for answer in answers] == [201] * len(manifests)
+
+    def patch(self, resource: str, name: str, change: Any) -> None:
+        path = f"{PATHS[resource]}/{name}"
+        answer = self.session.request("PATCH", path, change, headers=MERGE)
+        assert answer.status == 200, answer.text
+
+
+def printed(table: Any) -> str:
+    """The row of an object as kubectl prints it, without name and age."""
+    columns = [one["name"] for one in table["columnDefinitions"] if not one["priority"]]
+    cells = dict(zip(columns, table["rows"][0]["cells"], strict=False))
+    return " ".join(str(cell) for name, cell in cells.items() if name not in ("Name", "Age"))
+
+
+def pods_that_fail(stage: Stage) -> None:
+    stage.make(
+        pod("crash", CRASHES), pod("typo", image="ngnix"),
+        pod("config", env=[{"name": "A", "valueFrom": {"configMapKeyRef": KEY}}]),
+        pod("unready", readinessProbe={"tcpSocket": {"port": 1}}),
+        pod("once", RUNS | {"simulation.lifecycle/exit-code": "3"}, restartPolicy="Never"),
+        pod("init", initContainers=[{"name": "first", "image": "ngnix"}]),
+    )  # fmt: skip
+    stage.see(
+        "a pod that starts", "an image that was not found", "an image that is tried again",
+        "a container that runs", "a container that exited", "a container that was started again",
+        "a container that exits again and again", "a config map that is missing",
+        "a pod that is not ready", "a pod that has failed", "an init container without an image",
+    )  # fmt: skip
+
+
+def pods_without_a_node(stage: Stage) -> None:
+    stage.make(
+        pod("cpu", resources={"requests": {"cpu": "64"}}),
+        pod("memory", resources={"requests": {"memory": "512Gi"}}),
+        pod("picky", nodeSelector={"disk": "ssd"}),
+        pod("gated", schedulingGates=[{"name": "example.com/wait"}]),
+        yaml.safe_load(CLAIM), pod("keeps", volumes=[
+            {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]),
+        claim("other", "gold"),
+    )  # fmt: skip
+    stage.see(
+        "more processors than a node has", "more memory than a node has",
+        "a label that no node has", "a scheduling gate", "a claim that is not bound",
+        "a claim without a class", "a claim of a class that is missing",
+    )  # fmt: skip
+    taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+    stage.patch("nodes", "node-3", {"spec": {"taints": [taint]}})
+    three = {"requests": {"cpu": "3"}}
+    stage.make(*[pod(f"on-{n}", nodeName=n, resources=three) for n in ("node-1", "node-2")])
+    stage.make(pod("tight", resources=three))
+    stage.see("a taint, and too little room elsewhere")
+
+
+def workloads(stage: Stage) -> None:
+    quota = {"hard": {"pods": "9"}}
+    stage.make(
+        {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": quota},
+        workload("Deployment", "web", 3), workload("DaemonSet", "agent"),
+        workload("StatefulSet", "db", 2, image="ngnix", serviceName="db"),
+        workload("Deployment", "many", 5), yaml.safe_load(AUTOSCALER.replace("nginx", "web")),
+    )  # fmt: skip
+    stage.see("a Deployment that was just made")
+    stage.see(
+        "a Deployment as wanted", "a DaemonSet as wanted",
+        "a StatefulSet whose first pod has no image", "a Deployment beyond the quota",
+        "an autoscaler without metrics",
+    )  # fmt: skip
+    stage.patch("deployments.apps", "many", {"spec": {"replicas": 0}})
+    stage.see("a Deployment of none")
+    image = {"containers": [{"name": "c", "image": "ngnix"}]}
+    stage.patch("deployments.apps", "web", {"spec": {"template": {"spec": image}}})
+    stage.see("a rollout that begins")
+    stage.session.wait(5)  # no image yet, which the table does not tell
+    stage.see("a rollout that is stuck")
+
+
+def what_ends(stage: Stage) -> None:
+    stage.make(
+        job("pi", RUNS), job("broken", RUNS | {"simulation.lifecycle/exit-code": "1"}),
+        job("later", RUNS, suspend=True),
+        pod("kept") | {"metadata": {"name": "kept", "finalizers": ["example.com/keep"]}},
+        *yaml.safe_load_all(SHOP),
+    )  # fmt: skip
+    stage.see(
+        "a Job that runs", "a Job that has finished", "a Job that has failed",
+        "a Job that is suspended", "a node as wanted",
+    )  # fmt: skip
+    for path in (f"{PATHS['pods']}/kept", f"{PATHS['namespaces']}/shop"):
+        stage.session.request("DELETE", path)
+    stage.see("a pod that ends", "a namespace that was just deleted")
+    stage.session.wait(40)  # the namespace is looked at again
+    stage.see("a pod that a finalizer holds", "a namespace that a finalizer holds")
+
+
+STORIES = (pods_that_fail, pods_without_a_node, workloads, what_ends)
+
+
+def pod(name: str, annotations: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    """A pod of one container; what a container has goes to it."""
+    container = {"name": "c", "image": more.pop("image", "nginx")}
+    for key in more.keys() & OF_CONTAINER:
+        container[key] = more.pop(key)
+    return {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "annotations": annotations or {}},
+        "spec": {"containers": [container], **more},
+    }  # fmt: skip
+
+
+def workload(kind: str, name: str, replicas: int = 0, *, image: str = "nginx", **more: Any) -> Any:
+    count: dict[str, Any] = {"replicas": replicas} if replicas else {}
+    return {
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name},
+        "spec": {
+            **count,
+            "selector": {"matchLabels": {"app": name}},
+            "template": pod("", image=image) | {"metadata": {"labels": {"app": name}}},
+            **more,
+        },
+    }  # fmt: skip
+
+
+def job(name: str, annotations: dict[str, str], **more: Any) -> dict[str, Any]:
+    template = pod("", annotations, restartPolicy="Never")
+    return {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+        "spec": {"backoffLimit": 1, "template": template, **more},
+    }  # fmt: skip
+
+
+def claim(name: str, storage_class: str) -> dict[str, Any]:
+    spec = {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": storage_class,
+        "resources": {"requests": {"storage": "1Gi"}},
+    }  # fmt: skip
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+            "spec": spec}  # fmt: skip
