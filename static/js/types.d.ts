@@ -190,7 +190,7 @@ export interface Clock {
   speed?: number | 'max';
   now?: number;
   frozen?: boolean;
-  held?: { at: number; breakpoint: string } | null;
+  held?: { seq: number; kind: string; span: number; breakpoint: string } | null;
   /** requests from outside that wait while it is frozen */
   waiting?: number;
   breakpoints?: Breakpoint[];

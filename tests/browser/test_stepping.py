@@ -132,6 +132,7 @@ def test_the_question_of_the_token_stops_at_the_plugin_that_adds_it(look: Look, 
     sight.send(asking.pod("token"))
 
     expect(sight.gate("mutating")).to_have_class(re.compile("is-hold"))
+    sight.says(sight.gate("mutating"), "held")
     sight.says(sight.gate("mutating"), "ServiceAccount")
     sight.says(sight.headline, "The ServiceAccount plugin")
     sight.says(sight.page.get_by_role("complementary"), "kube-api-access")

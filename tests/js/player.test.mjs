@@ -7,8 +7,8 @@ import { Player } from '../../static/js/core/player.js';
 import { commandAt, recorded } from './traces.mjs';
 
 /** A live player that knows the idle cluster, and the records that come after a command. */
-function live() {
-  const records = recorded('full');
+function live(name = 'full') {
+  const records = recorded(name);
   const at = commandAt(records);
   const history = new History();
   /** @type {{action: string}[]} */ const sent = [];
@@ -102,6 +102,22 @@ test('at the end the transport drives the cluster, behind it only the page', () 
   player.arrived();
   player.step(1, false);
   assert.equal(sent.length, 3);
+});
+
+test('a breakpoint that the film came to first is where the cluster is held', () => {
+  const { history, player, more } = live('breakpoint');
+  const held = /** @type {any} */ (more.findLast((one) => one.kind === 'held'));
+  const wanted = { kind: 'plugin', plugin: 'ServiceAccount', phase: 'mutating' };
+  player.server.breakpoints = [{ id: held.breakpoint, ...wanted }];
+  history.append(more);
+  player.arrived();
+  for (let i = 0; i < 4000 && player.playing; i += 1) player.tick(16);
+  assert.deepEqual([player.cursor, player.behind], [held.at, true]);
+  const { span, breakpoint } = held;
+  const at = { seq: held.at, kind: 'plugin', span, breakpoint };
+  player.serverSaid({ frozen: true, held: at });
+  assert.deepEqual([player.behind, player.stopped], [false, true]);
+  assert.equal(player.state().held?.at, held.at);
 });
 
 test('looking back shows the past until the page goes live', () => {

@@ -151,6 +151,8 @@ export class Player {
   serverSaid(clock) {
     Object.assign(this.server, clock);
     if (this.live && typeof this.server.speed === 'number') this.speed = this.server.speed;
+    // what is shown was stopped before it was known that the cluster itself stands there
+    if (this.heldAt && this.server.held?.seq === this.heldAt) this._arriveAtEnd();
   }
 
   // -- time passes ------------------------------------------------------------------------------
@@ -393,7 +395,7 @@ export class Player {
     const { index } = this.history;
     const trail = trailOf(index, {}, next);
     for (let i = lastAtMost(trail, this._high) + 1; i < trail.length && trail[i] <= next; i += 1) {
-      if (this.live && held?.at === trail[i]) return 0; // the cluster itself is held there
+      if (this.live && held?.seq === trail[i]) return 0; // the cluster itself is held there
       if (breakpoints.some((one) => this._isHit(one, trail[i]))) return trail[i];
     }
     return 0;
