@@ -82,13 +82,14 @@ class NodeInfo:
         self.pods: dict[str, PodInfo] = {}
         self.requested: Amounts = {}
         self.nonzero: Amounts = {CPU: 0, MEMORY: 0}
-        self.ports: dict[tuple[str, str, int], int] = {}
+        # as upstream (HostPortInfo): two pods with one port hold it once, and either frees it
+        self.ports: set[tuple[str, str, int]] = set()
         self.set_node(node)
 
     def copy(self) -> NodeInfo:
         """One that pods can be added to and removed from in thought."""
         out = copy.copy(self)
-        out.pods, out.ports = dict(self.pods), dict(self.ports)
+        out.pods, out.ports = dict(self.pods), set(self.ports)
         out.requested, out.nonzero = dict(self.requested), dict(self.nonzero)
         return out
 
@@ -123,12 +124,8 @@ class NodeInfo:
             self.requested[name] = self.requested.get(name, 0) + sign * amount
         for name in (CPU, MEMORY):
             self.nonzero[name] += sign * info.nonzero.get(name, 0)
-        for port in info.ports:
-            left = self.ports.get(port, 0) + sign
-            if left:
-                self.ports[port] = left
-            else:
-                self.ports.pop(port, None)
+        if info.ports:
+            (self.ports.update if sign > 0 else self.ports.difference_update)(info.ports)
         self._note_usage()
 
     def _note_usage(self) -> None:

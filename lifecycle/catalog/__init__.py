@@ -28,6 +28,11 @@ def images() -> dict[str, dict[str, Any]]:
     return found
 
 
+def likeness() -> dict[str, Any]:
+    """What was last held against a real cluster, and how much of it was the same."""
+    return _read("likeness.yaml")
+
+
 def _read(name: str) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     data: dict[str, Any] = yaml.load((_HERE / name).read_bytes(), loader)

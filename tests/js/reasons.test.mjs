@@ -247,6 +247,17 @@ test('the server’s start is told in order; without its record the page says so
   assert.equal(startupBlocks(null, words).length, 1);
 });
 
+test('what was held against a real cluster is told with its version, day and figures', () => {
+  const likeness = { version: 'v1.33.4', date: '2026-11-23', compared: { stories: [34, 12] } };
+  for (const lang of /** @type {const} */ (['en', 'zh'])) {
+    const words = wordsFor(lang);
+    const [, title, table] = startupBlocks({ likeness }, words);
+    assert.ok(title.type === 'h' && table.type === 'table');
+    assert.match(title.text, /v1\.33\.4.*2026-11-23/);
+    assert.deepEqual(table.rows, [[words.t('startup.likeness.stories'), '34', '12']]);
+  }
+});
+
 test('a custom resource has its own kind and hangs in the tree of objects', () => {
   /**
    * @param {string} resource @param {string} namespace @param {string} name @param {number} rev

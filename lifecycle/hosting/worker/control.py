@@ -17,6 +17,7 @@ from apiserver_app.handlers.server import life as lives
 from apiserver_app.http import startup
 from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import generic, storagecalls, watchcache
+from lifecycle import catalog
 from lifecycle.etcdctl import processes
 from lifecycle.hosting.worker import forms
 from lifecycle.hosting.worker.clock import parse_speed
@@ -200,7 +201,8 @@ class Controls:
     def _startup(self, host: ClusterHost, args: Args) -> Args:
         """How the API server was built, with all its routes."""
         cluster = host.cluster
-        return {"startup": startup.whole(cluster.context, cluster.inputs.flags)}
+        told = startup.whole(cluster.context, cluster.inputs.flags)
+        return {"startup": {**told, "likeness": catalog.likeness()}}
 
     def _forms(self, host: ClusterHost, args: Args) -> Args:
         """The bytes of a request, its object, and what etcd made of it."""

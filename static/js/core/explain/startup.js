@@ -21,6 +21,7 @@ const KNOWN = [
   'plugins',
   'costs',
   'kinds',
+  'likeness',
 ];
 
 // more rows than this are folded
@@ -30,6 +31,7 @@ const ROWS_MAX = 24;
 export function startupBlocks(told, words) {
   if (!told || !Object.keys(told).length) return [p(words, 'startup.empty')];
   /** @type {Block[]} */ const blocks = [p(words, 'startup.intro')];
+  if (told.likeness) blocks.push(...likeness(told.likeness, words));
   if (told.servers) blocks.push(h(words.t('startup.servers')), list(told.servers));
   if (told.config) blocks.push(h(words.t('startup.config')), list(told.config));
   if (told.gates) blocks.push(h(words.t('startup.gates')), gateList(told.gates, words));
@@ -51,6 +53,24 @@ export function startupBlocks(told, words) {
   }
   return blocks;
 }
+
+/**
+ * What was held against a real cluster, and when.
+ * @param {{version: string, date: string, compared: Record<string, [number, number]>}} told
+ * @param {Words} words @returns {Block[]}
+ */
+const likeness = ({ version, date, compared }, words) => [
+  h(words.t('startup.likeness', { version, date })),
+  {
+    type: 'table',
+    head: ['', words.t('startup.likeness.compared'), words.t('startup.likeness.equal')],
+    rows: Object.entries(compared).map(([what, [number, equal]]) => [
+      words.t(`startup.likeness.${what}`),
+      String(number),
+      String(equal),
+    ]),
+  },
+];
 
 /** @param {import('../facts.js').Gate[]} gates @param {Words} words @returns {Block} */
 const gateList = (gates, words) => ({

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from lifecycle.hosting.worker.control import ControlError, Controls
 from lifecycle.hosting.worker.driver import Driver
 from tests.apiserver_app.cluster import bare_session
 
+ROOT = Path(__file__).resolve().parents[4]
 GIVEN: dict[str, dict[str, Any]] = {
     "speed": {"speed": 1}, "breakpoints": {"set": []}, "apiserver": {"do": "start"},
     "role": {"role": "scheduler", "do": "wake", "component": ""},
@@ -47,6 +50,16 @@ def test_odd_arguments_are_refused_or_used(session: Session, action: str) -> Non
             except ControlError as error:
                 assert str(error)
             session.host.commit()
+
+
+def test_what_was_held_against_a_real_cluster_is_told_as_the_docs_have_it(session: Session) -> None:
+    controls = Controls({"demo": session.host})
+    told = controls.handle("demo", "startup", {})["startup"]["likeness"]
+    text = (ROOT / "docs" / "likeness.md").read_text()
+    assert told["version"].removeprefix("v") in text and told["date"] in text
+    for what, (number, equal) in told["compared"].items():
+        assert re.search(rf"\| {number} \| {equal}\b", text), what
+        assert 0 < equal <= number
 
 
 def test_numbers_of_the_console_have_bounds(session: Session) -> None:
