@@ -45,6 +45,7 @@ class LogEntry(models.Model):
     version = models.BigIntegerField()
     lease = models.BigIntegerField(default=0)
     deleted = models.BooleanField(default=False)
+    checksum = models.BigIntegerField(null=True)  # of the value; none was kept before
 
     class Meta:
         constraints = [

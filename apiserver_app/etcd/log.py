@@ -10,6 +10,7 @@ Models k3s-io/kine pkg/drivers/generic/generic.go (one table, previous revision 
 from __future__ import annotations
 
 import json
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Vo
 
 COMPACT_BATCH = 1000
 LOCK_SECONDS = 1
+DAMAGED = b"\xff"  # before a value that is not the one that was written: no object begins so
 VALUES_BATCH = 500  # revisions asked for at once
 
 _COLUMNS = (
@@ -33,7 +35,10 @@ _INPUTS = InputEntry._meta.db_table
 _VOLUMES = Volume._meta.db_table
 _CLUSTERS = Cluster._meta.db_table
 
-_INSERT_LOG = f"INSERT INTO {_LOG} (cluster_id, {_COLUMNS}) VALUES (%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)"
+_INSERT_LOG = (
+    f"INSERT INTO {_LOG} (cluster_id, {_COLUMNS}, checksum) "
+    "VALUES (%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)"
+)
 _INSERT_SEGMENT = (
     f"INSERT INTO {_SEGMENTS} (cluster_id, first, last, t, data) VALUES (%s,%s,%s,%s,%s)"
 )
@@ -96,7 +101,9 @@ class DatabaseBackend:
                 self._id = self._create(state)
             cluster = self._id
             if rows:
-                cursor.executemany(_INSERT_LOG, [(cluster, *row) for row in rows])
+                cursor.executemany(
+                    _INSERT_LOG, [(cluster, *row, zlib.crc32(row.value)) for row in rows]
+                )
             cursor.executemany(_INSERT_SEGMENT, [(cluster, *segment) for segment in segments])
             if inputs:
                 cursor.executemany(_INSERT_INPUT, [(cluster, *row) for row in inputs])
@@ -246,10 +253,12 @@ class DatabaseBackend:
 
     def _rows(self, where: str, values: tuple[Any, ...]) -> Iterator[LogRow]:
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {_COLUMNS} FROM {_LOG} {where}", values)
+            cursor.execute(f"SELECT {_COLUMNS}, checksum FROM {_LOG} {where}", values)
             for row in cursor:
-                old = None if row[3] is None else bytes(row[3])
-                yield LogRow._make((*row[:2], bytes(row[2]), old, *row[4:8], bool(row[8])))
+                old, value = None if row[3] is None else bytes(row[3]), bytes(row[2])
+                if row[9] is not None and zlib.crc32(value) != row[9]:
+                    value = DAMAGED + value
+                yield LogRow._make((*row[:2], value, old, *row[4:8], bool(row[8])))
 
 
 def refusal(error: OperationalError) -> StoreError:

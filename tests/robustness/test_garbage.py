@@ -6,15 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from apiserver_app import flags
 from apiserver_app.etcd import put
-from apiserver_app.etcd.backend import MemoryBackend
+from apiserver_app.etcd.backend import Backend, MemoryBackend
+from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.kinds import features
 from apiserver_app.machinery.releases import Release
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
-from tests.apiserver_app.cluster import bare_session, configmap
+from tests.apiserver_app.cluster import configmap
 
 KEYS = (
     "clusterroles/cluster-admin", "clusterrolebindings/cluster-admin", "namespaces/default",
@@ -50,8 +52,9 @@ OPTION = "ignoreStoreReadErrorWithClusterBreakingPotential"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
-def with_garbage(*gates: str) -> Session:
-    session = bare_session(flags=flags.parse(gates, lambda name: "", Release.parse("1.33")))
+def with_garbage(*gates: str, backend: Backend | None = None) -> Session:
+    given = flags.parse(gates, lambda name: "", Release.parse("1.33"))
+    session = Session(default_inputs(nodes=0, flags=given), backend or MemoryBackend())
     assert session.request("POST", MAPS, configmap("whole")).status == 201
     assert session.request("POST", MAPS, configmap("broken")).status == 201
     etcd = session.cluster.etcd
@@ -133,6 +136,21 @@ def test_who_may_only_delete_may_not_delete_so(gated: Session) -> None:
     assert answer.status == 403 and answer.json()["message"].startswith(
         'configmaps "broken" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors"'
     )
+
+
+def test_a_byte_that_flips_on_the_disk_makes_one_object_unreadable(transactional_db: None) -> None:
+    session = with_garbage(backend=DatabaseBackend("demo"))
+    key = "/registry/configmaps/default/whole"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, value FROM apiserver_app_logentry WHERE key=%s", (key,))
+        ((row, value),) = cursor.fetchall()
+        flipped = bytes(value).replace(b'"name":"whole"', b'"name":"whple"')
+        assert flipped != bytes(value)
+        cursor.execute("UPDATE apiserver_app_logentry SET value=%s WHERE id=%s", (flipped, row))
+    session.restart()
+    assert session.request("GET", f"{MAPS}/whole").status == 500
+    assert session.request("POST", MAPS, configmap("other")).status == 201
+    assert session.request("GET", f"{MAPS}/other").status == 200
 
 
 def test_what_cannot_be_read_is_deleted_and_its_list_is_whole_again() -> None:
