@@ -102,9 +102,16 @@ async def _stream(request: Request, target_call: out.Call, about: Object) -> Out
     sent = httpwire.request(target_call.method, path, headers, target_call.body)
     connection = await request.cluster.egress.outbound.dial(target_call)
     try:
-        return await passing.send(request, connection, sent, about)
+        outcome = await passing.send(request, connection, sent, about)
     except httpwire.Malformed as error:
         raise out.CallFailed(str(error)) from error
+    if isinstance(outcome.stream, passing.Passing):
+        location = dict(outcome.stream.headers).get("location")
+        redirected = _redirected(outcome.stream.status, location)
+        if redirected is not None:
+            connection.close()
+            return redirected
+    return outcome
 
 
 def _host(call: out.Call) -> str:
@@ -135,7 +142,18 @@ def _sent(request: Request, remote: Remote, path: str) -> out.Call:
     )  # fmt: skip
 
 
+def _redirected(status: int, location: str | None) -> Outcome | None:
+    """What a client gets that would take its credential to another server (CVE-2022-3172)."""
+    if not (300 <= status <= 399 and location):
+        return None
+    why = b"the backend attempted to redirect this request, which is not permitted"
+    return Outcome(502, value=why, content_type="text/plain; charset=utf-8")
+
+
 def _outcome(answer: out.Answer) -> Outcome:
+    redirected = _redirected(answer.status, answer.headers.get("location"))
+    if redirected is not None:
+        return redirected
     kind = answer.headers.get("content-type", "application/octet-stream")
     headers = [
         ("-".join(part.capitalize() for part in name.split("-")), value)

@@ -94,6 +94,10 @@ class StateSerializer(serializers.Serializer[Any]):
     held = serializers.JSONField(allow_null=True)
     waiting = serializers.IntegerField(help_text="requests that wait while it is frozen")
     apiserver = serializers.ChoiceField(choices=("serving", "stopping", "stopped"))
+    alarm = serializers.CharField(allow_blank=True, help_text="why the store takes no writes")
+    quarantined = serializers.ListField(
+        child=serializers.CharField(), help_text="what stopped the cluster twice and is not run"
+    )
     breakpoints = BreakpointSerializer(many=True)
     seq = serializers.IntegerField()
     revision = serializers.IntegerField()

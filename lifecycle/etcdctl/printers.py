@@ -350,7 +350,9 @@ _SIMPLE: dict[str, Callable[[Answer], list[bytes | str]]] = {
     "keepalive": lambda answer: [f"lease {answer['ID']:016x} keepalived with TTL({answer['TTL']})"],
     "timetolive": _time_to_live,
     "leases": _leases,
-    "alarms": lambda answer: [],
+    "alarms": lambda answer: [
+        f"memberID:{one['memberID']} alarm:NOSPACE " for one in answer.get("alarms", ())
+    ],
     "nobody": lambda answer: [],
     "auth status": lambda answer: [
         "Authentication Status: false", f"AuthRevision: {answer['authRevision']}",
@@ -462,10 +464,17 @@ def _hash_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     return lines
 
 
+def _alarm_fields(to: Printer, answer: Answer) -> list[bytes | str]:
+    lines: list[bytes | str] = [*to.header(answer)]
+    for one in answer.get("alarms", ()):
+        lines += [f'"MemberID" : {one["memberID"]}', '"AlarmType" : NOSPACE', ""]
+    return lines
+
+
 _FIELDS: dict[str, Callable[[Printer, Answer], list[bytes | str]]] = {
     "range": _range_fields, "put": _put_fields, "delete": _delete_fields, "txn": _txn_fields,
     "watch": _watch_fields, "grant": _lease_fields, "revoke": _put_fields,
     "keepalive": _lease_fields, "timetolive": _live_fields, "leases": _leases_fields,
     "members": _members_fields, "health": _health_fields, "status": _status_fields,
-    "hashkv": _hash_fields, "alarms": _put_fields,
+    "hashkv": _hash_fields, "alarms": _alarm_fields,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from apiserver_app.etcd import lease as leases_of
 from apiserver_app.etcd import maintenance
-from apiserver_app.etcd.errors import EtcdError
+from apiserver_app.etcd.errors import NO_SPACE, EtcdError
 from lifecycle.etcdctl.session import BAD_ARGS, BAD_CONNECTION, ERROR, Exit, Session
 
 KEEP_ALIVES_A_TTL = 3
@@ -137,8 +137,15 @@ def _endpoints(session: Session) -> list[str]:
 
 
 async def alarms(session: Session) -> None:
+    """Of the list, and of disarming: what keeps the disk full raises it again at once."""
     await session.connect()
-    session.show("alarms", {"header": session.header()})
+    server = session.server
+    raised = [
+        {"memberID": one.id, "alarm": 1}
+        for one in server.members.all
+        if server.store.alarm == NO_SPACE
+    ]
+    session.show("alarms", {"header": session.header(), **({"alarms": raised} if raised else {})})
 
 
 async def auth_status(session: Session) -> None:

@@ -199,7 +199,8 @@ def parser() -> argparse.ArgumentParser:
         help="whoever reaches the page drives the cluster, without a token; on loopback only",
     )
     add("--new-tokens", action="store_true", help="links and sessions of the page begin anew")
-    add("--single-process", action="store_true", help="edge and worker in one process")
+    why = "edge and worker in one process: nothing replaces it when it hangs"
+    add("--single-process", action="store_true", help=why)
     return made
 
 

@@ -17,8 +17,8 @@ from lifecycle.hosting import board
 
 PING_SECONDS = 0.5
 PAUSE_SECONDS = 2.0  # between two pings: the edge did not run either
-HUNG_SECONDS = 5.0
-COMPUTING_SECONDS = 3.0  # of processor time since the last answer
+HUNG_SECONDS = 3.0
+COMPUTING_SECONDS = 2.0  # of processor time since the last answer
 PATIENCE_SECONDS = 60.0
 START_SECONDS = 600.0  # until the first answer: a large store, a busy machine
 STOPPED = "was stopped"

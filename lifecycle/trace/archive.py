@@ -131,6 +131,8 @@ class Archive:
             index_file.write_bytes(orjson.dumps(index))
             waiting.replace(self._folder / f"{trace}{SUFFIX}")
             kept = True
+        except OSError as error:
+            raise TraceError(f"the trace cannot be kept: {error.strerror}") from error
         finally:
             waiting.unlink(missing_ok=True)
             if not kept:

@@ -191,6 +191,9 @@ export interface Clock {
   now?: number;
   frozen?: boolean;
   held?: { seq: number; kind: string; span: number; breakpoint: string } | null;
+  /** why the store takes no writes; what stopped the cluster twice and is not run again */
+  alarm?: string;
+  quarantined?: string[];
   /** requests from outside that wait while it is frozen */
   waiting?: number;
   breakpoints?: Breakpoint[];

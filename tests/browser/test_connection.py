@@ -11,7 +11,10 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser import asking
 from tests.browser.sight import Sight
+from tests.conformance.api import Api
 from tests.lifecycle.hosting.running import REAL, Demo
+from tests.robustness.test_disk import until_refused
+from tests.robustness.trouble import Failing
 
 LOST = "WebSocket connection|ERR_CONNECTION"
 
@@ -46,6 +49,21 @@ def test_the_worker_dies_and_is_started_again(chromium: Browser, tmp_path: Path)
         asking.until(lambda: revived(demo))
         asking.run(demo, "after", 1)
         assert_back(sight, demo, "after")
+        sight.close()
+
+
+def test_a_disk_that_takes_no_writes_is_told_in_the_bar(chromium: Browser, tmp_path: Path) -> None:
+    with Demo(tmp_path / "data", driver=REAL) as demo:
+        sight = Sight(chromium, demo.endpoints["page"], expects=f"{LOST}|status of 50[0-9]")
+        told = sight.page.locator("#bar [role=status]").filter(has_text="writes are refused")
+        broken = Failing(demo)
+        try:
+            until_refused(Api(demo, tmp_path), "full")
+            expect(told).to_be_visible(timeout=60_000)
+            expect(told).to_have_attribute("title", "etcdserver: mvcc: database space exceeded")
+        finally:
+            broken.heal()
+        expect(told).to_have_count(0, timeout=60_000)
         sight.close()
 
 

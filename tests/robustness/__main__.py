@@ -19,7 +19,7 @@ from lifecycle.bench import machine
 from tests.robustness import histories
 from tests.robustness import linearizability as lin
 
-RUN_ROUNDS = 6
+RUN_ROUNDS = 12
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ everything once the cause is gone. Nothing acknowledged is lost."""
 from __future__ import annotations
 
 import http.client
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +14,12 @@ import pytest
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 from tests.conformance.api import Answer, Api
 from tests.lifecycle.hosting.running import REAL, Demo
-from tests.robustness.trouble import Failing, Locked
+from tests.robustness.trouble import INDEX_BYTES, Failing, Locked
 
 WAIT_SECONDS = 60
 
 
-def _until_refused(api: Api, name: str) -> Answer:
+def until_refused(api: Api, name: str) -> Answer:
     """Write until the store refuses a write; a worker that ends for it is no refusal yet."""
     for number in range(1000):
         answer = api.post(CONFIGMAPS, configmap(f"{name}-taken-{number}", a="x" * 1000))
@@ -61,7 +62,7 @@ def test_writes_are_refused_in_words_while_reads_and_watches_go_on(
     assert api.post(CONFIGMAPS, configmap(f"{name}-before", a="a")).code == 201
     broken = trouble(demo)
     try:
-        refused = _until_refused(api, name)
+        refused = until_refused(api, name)
         assert refused.json["message"] in (f"etcdserver: {first}", f"etcdserver: {then}")
         assert until(lambda: api.get(f"{CONFIGMAPS}/{name}-before"), 200).json["data"] == {"a": "a"}
         for method, path, body in (
@@ -85,6 +86,22 @@ def test_writes_are_refused_in_words_while_reads_and_watches_go_on(
         f"{listed['metadata']['resourceVersion']}"
     )  # nothing that was seen then happened otherwise
     assert f"{name}-after" in since.body.decode() and "ERROR" not in since.body.decode()
+
+
+@pytest.mark.seconds_max(60)
+def test_an_upload_to_a_full_disk_is_refused_in_words_and_leaves_nothing(demo: Demo) -> None:
+    traces = demo.data_dir / "traces"
+    before = set(traces.glob("*"))
+    broken = Failing(demo)
+    try:
+        answer = demo.ask("POST", "/viz/v1/traces/import", b"x" * (4 * INDEX_BYTES))
+        status, told = answer.status, json.loads(answer.read())
+    finally:
+        broken.heal()
+    assert (status, told["message"]) == (507, "the upload cannot be kept: File too large")
+    assert set(traces.glob("*")) == before
+    until(lambda: Api(demo, demo.data_dir.parent).get("/readyz"), 200)
+    assert demo.get("/viz/v1/traces").status == 200
 
 
 @pytest.mark.seconds_max(60)

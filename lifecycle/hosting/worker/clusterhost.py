@@ -269,6 +269,7 @@ class ClusterHost:
             "frozen": self.kernel.frozen,
             "apiserver": self.cluster.context.life.state,
             "alarm": self.cluster.store.alarm,
+            "quarantined": sorted(label.decode() for label in self.kernel.quarantined),
             "held": recorder.held if self.kernel.frozen else None,
             "waiting": self.inbox.count("request") if self.kernel.frozen else 0,
             "breakpoints": [

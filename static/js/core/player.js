@@ -23,6 +23,8 @@ const COMMAND_HOPS = 500;
  * @property {number} now    virtual µs since the epoch
  * @property {boolean} frozen
  * @property {import('../types.js').Clock['held']} held
+ * @property {string} [alarm]   why the store takes no writes
+ * @property {string[]} [quarantined]   what stopped the cluster twice and is not run again
  * @property {number} waiting   requests from outside that wait while it is frozen
  * @property {import('../types.js').Breakpoint[]} breakpoints
  */

@@ -16,6 +16,8 @@ export default {
   'bar.speed': 'Speed',
   'bar.max': 'max',
   'bar.breakpoints': '{n} breakpoint{n||s}',
+  'bar.alarm': 'writes are refused',
+  'bar.quarantined': '{n} not run again',
   'bar.traces': 'Recordings',
   'bar.language': 'Language: 中文',
   'bar.theme': 'Theme',

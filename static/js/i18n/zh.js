@@ -16,6 +16,8 @@ export default {
   'bar.speed': '速度',
   'bar.max': '最快',
   'bar.breakpoints': '{n} 个断点',
+  'bar.alarm': '拒绝写入',
+  'bar.quarantined': '{n} 项不再运行',
   'bar.traces': '录像',
   'bar.language': '语言：English',
   'bar.theme': '主题',

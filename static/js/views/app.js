@@ -37,7 +37,17 @@ const COMMAND_MAX = 30_000;
 /** @typedef {{cluster: string, version: string, watches: boolean}} Home  watches: and no more */
 
 /** @type {(keyof import('../types.js').Clock)[]} */
-const CLOCK = ['mode', 'speed', 'now', 'frozen', 'held', 'waiting', 'breakpoints'];
+const CLOCK = [
+  'mode',
+  'speed',
+  'now',
+  'frozen',
+  'held',
+  'waiting',
+  'alarm',
+  'quarantined',
+  'breakpoints',
+];
 
 export class App {
   /**

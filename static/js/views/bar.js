@@ -38,6 +38,7 @@ export function renderBar(host, ctx) {
       ' ',
       h('b', null, meta.version),
     ),
+    ...troubles(ctx),
     transport(ctx),
     breakpoints(ctx),
     pick(ctx, 'startup', words.t('startup.title'), [glyph('layers')], () => act.startup()),
@@ -161,6 +162,23 @@ function speed(ctx) {
       ),
     ),
   );
+}
+
+/** What is wrong with the cluster as a whole. @param {Context} ctx */
+function troubles(ctx) {
+  const { alarm = '', quarantined = [] } = ctx.player.live ? ctx.player.server : {};
+  /** @param {string} key @param {string} text @param {string} title */
+  const told = (key, text, title) =>
+    h('div.fact.is-deny', { key, role: 'status', title }, glyph('deny'), ' ', h('b', null, text));
+  return [
+    alarm && told('alarm', ctx.words.t('bar.alarm'), alarm),
+    quarantined.length &&
+      told(
+        'quarantined',
+        ctx.words.t('bar.quarantined', { n: quarantined.length }),
+        quarantined.join('\n'),
+      ),
+  ].filter(Boolean);
 }
 
 /** @param {Context} ctx */

@@ -32,13 +32,14 @@ class Far:
         self.closed = False
         self.used = 0
         self.refuses = ""
+        self.answer = Answer(200, {"content-type": "application/json"}, b"{}")
         self.arrived: Arrived = lambda data: None
 
     def input(self, start: Callable[[], None]) -> None:
         self.session.host.offer("wire", [1, None], start)
 
     def ask(self, call: Call, dial: Dial, done: Done) -> None:
-        self.input(lambda: done(Answer(200, {"content-type": "application/json"}, b"{}")))
+        self.input(lambda: done(self.answer))
 
     def open(self, call: Call, dial: Dial, opened: Opened, arrived: Arrived) -> None:
         self.dials.append(dial)
@@ -105,6 +106,18 @@ def test_who_leaves_a_watch_ends_it_there_too(far: Far) -> None:
     answer.cancel()
     far.session.settle()
     assert far.closed
+
+
+@pytest.mark.parametrize("query", ["", "?watch=true"])
+def test_a_server_that_redirects_its_clients_elsewhere_is_refused(far: Far, query: str) -> None:
+    """CVE-2022-3172: a client would send its credential there."""
+    far.answer = Answer(302, {"location": "https://evil.example/"}, b"")
+    answer = far.session.request("GET", f"{SAMPLE}/flunders{query}")
+    if query:
+        far.say(b"HTTP/1.1 307 Elsewhere\r\nLocation: https://evil.example/\r\n\r\n")
+        assert far.closed
+    assert answer.status == 502 and header(answer, "Location") == []
+    assert answer.text == b"the backend attempted to redirect this request, which is not permitted"
 
 
 def test_another_protocol_is_passed_on_both_ways(far: Far) -> None:

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from apiserver_app.etcd.backend import Backend, MemoryBackend
+from apiserver_app.etcd.errors import NO_SPACE
 from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.serializer import protobuf
 from lifecycle.etcdctl import processes, program
@@ -305,6 +306,21 @@ def test_the_keys_are_those_of_a_cluster_before_kubeadm_adds_its_own(plain: Shel
 def test_nobody_authenticates_and_no_alarm_is_raised(plain: Shell) -> None:
     assert plain("auth status") == "Authentication Status: false\nAuthRevision: 1\n"
     assert plain("user list") == plain("role list") == plain("alarm disarm") == ""
+
+
+def test_a_full_disk_is_an_alarm(plain: Shell) -> None:
+    store = plain.session.cluster.store
+    store.alarm = NO_SPACE
+    try:
+        member = plain.session.cluster.etcd.members.own.id
+        assert plain("alarm list") == f"memberID:{member} alarm:NOSPACE \n"
+        assert f'"MemberID" : {member}\n"AlarmType" : NOSPACE' in plain("alarm list -w fields")
+        told = orjson.loads(plain("alarm list -w json"))
+        assert told["alarms"] == [{"memberID": member, "alarm": 1}]
+        assert "etcdserver: mvcc: database space exceeded" in plain("put a b", code=1)
+    finally:
+        store.alarm = ""
+    assert plain("alarm list") == ""
 
 
 def test_the_hash_of_a_revision_stays_what_it_was(plain: Shell) -> None:

@@ -38,9 +38,9 @@ def judged(seconds: float, process: Process, phase: int, *, debugged: bool = Fal
 @pytest.mark.parametrize(
     ("process", "phase", "seconds"),
     [
-        (Process("R", 4.9, False), board.STEP, 5.0),
-        (Process("S", 0.0, False), board.STEP, 5.0),  # waits for what never comes
-        (Process("T", 0.0, False), board.IDLE, 5.0),
+        (Process("R", 2.9, False), board.STEP, 3.0),
+        (Process("S", 0.0, False), board.STEP, 3.0),  # waits for what never comes
+        (Process("T", 0.0, False), board.IDLE, 3.0),
         (Process("R", 0.1, False), board.STEP, 60.0),
         (Process("D", 0.1, False), board.COMMIT, 60.0),
         (Process("", 0.0, False), board.STEP, 60.0),  # a system that says nothing

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +198,15 @@ def test_a_file_is_read_alike_in_pieces_of_any_size(
     parts = [upload(*lines[:20]).getvalue(), upload(*lines[20:]).getvalue()]
     for name, data in (("a", b"".join(parts)), ("b", upload(*lines, packed=False).getvalue())):
         assert Archive(tmp_path).take(name, io.BytesIO(data)).header["last"] == 40
+
+
+def test_a_trace_that_the_disk_does_not_hold_is_refused_in_words_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(*_: Any) -> bytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(archive, "_written", full_disk)
+    with pytest.raises(TraceError, match=r"^the trace cannot be kept: No space left on device$"):
+        Archive(tmp_path).save("full", header(1, 10), read)
+    assert list((tmp_path / "traces").iterdir()) == []

@@ -11,6 +11,7 @@ Import this before anything else of Twisted: Daphne installs the asyncio reactor
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import email.utils
 import socket
 import sys
@@ -120,14 +121,25 @@ class EdgeRequest(http_protocol.WebRequest):
             return
         self._body_bytes += len(data)
         if self._body_bytes <= self._body_bytes_max:
-            self.content.write(data)
+            self._keep(lambda: self.content.write(data))
         elif self._body_bytes > max(DRAIN_BYTES_MAX, self._body_bytes_max):
             self.refuse_and_close(errors.too_large(self._body_bytes_max))
+
+    def _keep(self, do: Callable[[], object]) -> None:
+        """Does something with the body. An upload that the disk does not hold is refused."""
+        try:
+            do()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.content.close()
+            self.content = BytesIO()
+            why = f"the upload cannot be kept: {error.strerror}"
+            self.refuse_and_close(errors.ApiError(507, "InsufficientStorage", why))
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
         """Called once the body is in."""
         self.method, self.uri, self.path, self.clientproto = command, path, self.head.path, version
-        self.content.seek(0)
+        self._keep(lambda: self.content.seek(0))
         if self.finished:
             return
         if self._body_bytes > self._body_bytes_max:
