@@ -114,7 +114,7 @@ export default {
   'startup.likeness': 'Held against a real Kubernetes {version}, {date}',
   'startup.likeness.compared': 'compared',
   'startup.likeness.equal': 'the same',
-  'startup.likeness.pods': 'Pods decided by the scheduler: reasons, scores, victims, waking',
+  'startup.likeness.pods': 'Decisions of the scheduler, with reasons and scores',
   'startup.likeness.requests': 'Recorded answers to made-up requests',
   'startup.likeness.kubelet': 'Stories of a kubelet, to the last request',
   'startup.likeness.stories': 'Stories of the control plane, to the last request',

@@ -99,7 +99,7 @@ export default {
   'startup.likeness': '与真实的 Kubernetes {version} 对照，{date}',
   'startup.likeness.compared': '对照数',
   'startup.likeness.equal': '相同',
-  'startup.likeness.pods': '调度器对 Pod 的决定：原因、得分、被驱逐者、唤醒',
+  'startup.likeness.pods': '调度器的决定，连同原因与得分',
   'startup.likeness.requests': '对自动生成的请求的已记录应答',
   'startup.likeness.kubelet': 'kubelet 的情景，直到最后一个请求',
   'startup.likeness.stories': '控制平面的情景，直到最后一个请求',
