@@ -178,10 +178,12 @@ class ClusterContext:
     def strategy(self, info: ResourceInfo) -> Strategy:
         return self.strategies[(info.group, info.version, info.plural)]
 
-    def context(self, user: User, namespace: str, subresource: str = "") -> Context:
+    def context(
+        self, user: User, namespace: str, subresource: str = "", *, dry_run: bool = False
+    ) -> Context:
         return Context(
             self.kernel.now, self.version, self.rand, self.cache, user, namespace, subresource,
-            self.addresses.net,
+            self.addresses.net, dry_run,
         )  # fmt: skip
 
     def verbs_of(self, info: ResourceInfo, subresource: str) -> tuple[str, ...]:

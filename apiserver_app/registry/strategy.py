@@ -35,6 +35,7 @@ class Context:
     namespace: str
     subresource: str = ""
     net: servicenet.ServiceNet = servicenet.DEFAULT
+    dry_run: bool = False
 
 
 class Strategy:

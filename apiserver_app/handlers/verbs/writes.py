@@ -146,7 +146,9 @@ class Create(Write):
 
     def current(self, request: Request) -> None:
         request.dry_run = options.dry_run(request.call)
-        request.context = request.cluster.context(request.user, request.namespace)
+        request.context = request.cluster.context(
+            request.user, request.namespace, dry_run=request.dry_run
+        )
         rest.wipe(request.obj)
 
     def prepare(self, request: Request) -> Decision:
@@ -241,7 +243,7 @@ class Update(Write):
     def _begin_update(self, request: Request, old: Object) -> None:
         request.dry_run = options.dry_run(request.call)
         request.context = request.cluster.context(
-            request.user, request.namespace, request.subresource
+            request.user, request.namespace, request.subresource, dry_run=request.dry_run
         )
         fieldowners.track(request, request.obj, old)
 

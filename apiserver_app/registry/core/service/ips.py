@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.strategy import Context
@@ -111,46 +111,41 @@ def families(spec: dict[str, Any]) -> None:
         spec["ipFamilies"] = ["IPv6" if ":" in first else "IPv4"]
 
 
-def allocate(ctx: Context, spec: dict[str, Any]) -> None:
-    """Allocates the addresses and ports that the service needs and does not have."""
-    if needs_cluster_ip(spec) and not spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIP"] = address = _free_address(ctx)
-        spec["clusterIPs"] = [address]
-    if needs_node_ports(spec):
-        _allocate_node_ports(ctx, spec)
-    if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
-        taken = {port for port, _ in _node_ports(ctx, None)}
-        spec["healthCheckNodePort"] = _free_port(ctx, taken)
-
-
-def collisions(ctx: Context, obj: Object, old: Object | None, errs: list[FieldError]) -> None:
-    """Refuses addresses and ports that another service holds, or that are out of range."""
-    spec = obj["spec"]
-    before = old["spec"] if old else {}
-    _family_errors(spec, errs)
-    address = spec.get("clusterIP")
-    if address and address not in ("None", before.get("clusterIP")) and needs_cluster_ip(spec):
-        _address_errors(ctx, obj, address, errs)
-    known = {(port.get("nodePort"), port.get("protocol")) for port in before.get("ports") or ()}
-    requested = [
-        (index, port["nodePort"], port.get("protocol"))
-        for index, port in enumerate(spec.get("ports") or ())
-        if port.get("nodePort") and (port["nodePort"], port.get("protocol")) not in known
-    ]
-    if not requested:
-        return
-    taken = _node_ports(ctx, obj)
-    for index, number, protocol in requested:
-        path = f"spec.ports[{index}].nodePort"
-        if not ctx.net.first_port <= number <= ctx.net.last_port:
-            text = (
-                "provided port is not in the valid range. The range of valid ports is "
-                f"{ctx.net.ports}"
+def allocate(ctx: Context, obj: Object, old: Object | None = None) -> None:
+    """Gives the service the addresses and ports that it needs and does not have. Raises 422 or 500
+    where it asks for what it cannot have."""
+    spec, before = obj["spec"], old["spec"] if old else {}
+    if needs_cluster_ip(spec):
+        _take_address(ctx, obj, before)
+    ports = _Ports(ctx, obj)
+    if spec.get("type") in ("NodePort", "LoadBalancer"):
+        if old is None:
+            _take_ports(spec, ports)
+        else:
+            _take_changed_ports(spec, before, ports)
+    if needs_health_check(spec) and not needs_health_check(before):
+        asked = spec.get("healthCheckNodePort")
+        why = ports.take(asked) if asked else ""
+        if why:
+            raise errors.internal(
+                f"failed to allocate requested HealthCheck NodePort {asked}: {why}"
             )
-            errs.append(errors.invalid_value(path, number, text))
-        elif (number, protocol) in taken:
-            text = "provided port is already allocated"
-            errs.append(errors.invalid_value(path, number, text))
+        spec["healthCheckNodePort"] = asked or ports.free()
+
+
+def family_errors(spec: Spec) -> list[FieldError]:
+    """What is wrong with the IP families on a cluster that has IPv4 only."""
+    errs: list[FieldError] = []
+    if not needs_cluster_ip(spec) or (is_headless(spec) and not spec.get("selector")):
+        return errs
+    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        errs.append(errors.invalid_value("spec.ipFamilyPolicy", "RequireDualStack", text))
+    for index, family in enumerate(spec.get("ipFamilies") or ()):
+        if family != "IPv4":
+            text = "not configured on this cluster"
+            errs.append(errors.invalid_value(f"spec.ipFamilies[{index}]", family, text))
+    return errs
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -185,62 +180,95 @@ def _free_address(ctx: Context) -> str:
     raise errors.internal("failed to allocate a serviceIP: range is full")
 
 
-def _allocate_node_ports(ctx: Context, spec: dict[str, Any]) -> None:
-    ports = [port for port in spec.get("ports") or () if not port.get("nodePort")]
-    if not ports:
-        return
-    taken = {number for number, _ in _node_ports(ctx, None)}
-    own: dict[int, int] = {}
-    for port in spec.get("ports") or ():
-        if port.get("nodePort"):
-            taken.add(port["nodePort"])
-    for port in ports:
-        # one port under two protocols shares its number
-        service_port = int(port.get("port") or 0)
-        number = own.get(service_port) or _free_port(ctx, taken)
-        own[service_port] = number
-        taken.add(number)
-        port["nodePort"] = number
+class _Ports:
+    """The node ports that services hold, and those that this one takes."""
+
+    def __init__(self, ctx: Context, obj: Object) -> None:
+        self._ctx, self._name = ctx, meta.name_of(obj)
+        self._taken: set[int] = set()
+        for service in ctx.reader.list("services"):
+            spec = service.get("spec") or {}
+            numbers = [port.get("nodePort") for port in spec.get("ports") or ()]
+            self._taken.update(filter(None, (*numbers, spec.get("healthCheckNodePort"))))
+
+    def take(self, number: int) -> str:
+        """Empty, or why it cannot be taken; a dry run does not look at the range."""
+        net = self._ctx.net
+        if not self._ctx.dry_run and not net.first_port <= number <= net.last_port:
+            return (
+                f"provided port is not in the valid range. The range of valid ports is {net.ports}"
+            )
+        if number in self._taken:
+            return "provided port is already allocated"
+        self._taken.add(number)
+        return ""
+
+    def take_for(self, index: int, number: int) -> int:
+        why = self.take(number)
+        if why:
+            wrong = errors.invalid_value(f"spec.ports[{index}].nodePort", number, why)
+            raise errors.invalid("", "Service", self._name, [wrong])
+        return number
+
+    def free(self) -> int:
+        net = self._ctx.net
+        low, high = net.first_port, net.last_port
+        first = low + net.static_ports
+        tried = (first + self._ctx.rand.below(high - first + 1) for _ in range(_TRIES))
+        for number in itertools.chain(tried, range(first, high + 1), range(low, first)):
+            if number not in self._taken:
+                self._taken.add(number)
+                return number
+        raise errors.internal("failed to allocate a nodePort: range is full")
 
 
-def _free_port(ctx: Context, taken: set[int]) -> int:
-    low, high = ctx.net.first_port, ctx.net.last_port
-    first = low + ctx.net.static_ports
-    for _ in range(_TRIES):
-        number = first + ctx.rand.below(high - first + 1)
-        if number not in taken:
-            return number
-    for other in itertools.chain(range(first, high + 1), range(low, first)):
-        if other not in taken:
-            return other
-    raise errors.internal("failed to allocate a nodePort: range is full")
-
-
-def _node_ports(ctx: Context, but: Object | None) -> set[tuple[int, str]]:
-    skip = (but["metadata"].get("namespace"), but["metadata"].get("name")) if but else None
-    out: set[tuple[int, str]] = set()
-    for service in ctx.reader.list("services"):
-        metadata, spec = service["metadata"], service.get("spec") or {}
-        if skip == (metadata.get("namespace"), metadata.get("name")):
+def _take_ports(spec: dict[str, Any], node_ports: _Ports) -> None:
+    """Of a new service: one port under two protocols shares its number."""
+    ports: list[dict[str, Any]] = spec.get("ports") or []
+    shared: dict[Any, int] = {}
+    for index, port in enumerate(ports):
+        asked, number = port.get("nodePort"), port.get("port")
+        if not asked and not needs_node_ports(spec):
             continue
-        for port in spec.get("ports") or ():
-            if port.get("nodePort"):
-                out.add((port["nodePort"], port.get("protocol") or "TCP"))
-        if spec.get("healthCheckNodePort"):
-            out.add((spec["healthCheckNodePort"], "TCP"))
-    return out
+        if number not in shared:
+            given = (one["nodePort"] for one in ports
+                     if one.get("port") == number and one.get("nodePort"))  # fmt: skip
+            first = next(given, 0)
+            shared[number] = node_ports.take_for(index, first) if first else node_ports.free()
+            port["nodePort"] = shared[number]
+        elif not asked:
+            port["nodePort"] = shared[number]
+        elif asked != shared[number]:
+            node_ports.take_for(index, asked)
 
 
-def _family_errors(spec: Spec, errs: list[FieldError]) -> None:
-    if not needs_cluster_ip(spec) or (is_headless(spec) and not spec.get("selector")):
-        return
-    if spec.get("ipFamilyPolicy") == "RequireDualStack":
-        text = "this cluster is not configured for dual-stack services"
-        errs.append(errors.invalid_value("spec.ipFamilyPolicy", "RequireDualStack", text))
-    for index, family in enumerate(spec.get("ipFamilies") or ()):
-        if family != "IPv4":
-            text = "not configured on this cluster"
-            errs.append(errors.invalid_value(f"spec.ipFamilies[{index}]", family, text))
+def _take_changed_ports(spec: dict[str, Any], before: Spec, node_ports: _Ports) -> None:
+    held = {port.get("nodePort") for port in before.get("ports") or ()}
+    seen: set[tuple[str, int]] = set()
+    for index, port in enumerate(spec.get("ports") or ()):
+        if not port.get("nodePort"):
+            if not needs_node_ports(spec):
+                continue
+            port["nodePort"] = node_ports.free()
+        elif port["nodePort"] not in held:
+            held.add(node_ports.take_for(index, port["nodePort"]))
+        place = (port.get("protocol") or "", port["nodePort"])
+        if place in seen:
+            raise errors.unclassified(f"duplicate nodePort: {{{place[0]} {place[1]}}}")
+        seen.add(place)
+
+
+def _take_address(ctx: Context, obj: Object, before: Spec) -> None:
+    spec = obj["spec"]
+    address = spec.get("clusterIP")
+    if not address and not spec.get("clusterIPs"):
+        spec["clusterIP"] = address = _free_address(ctx)
+        spec["clusterIPs"] = [address]
+    elif address != "None" and not needs_cluster_ip(before):
+        errs: list[FieldError] = []
+        _address_errors(ctx, obj, address, errs)
+        if errs:
+            raise errors.invalid("", "Service", meta.name_of(obj), errs)
 
 
 def _address_errors(ctx: Context, obj: Object, address: str, errs: list[FieldError]) -> None:

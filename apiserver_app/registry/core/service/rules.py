@@ -45,8 +45,6 @@ def validate(obj: Object) -> list[FieldError]:
     if spec.get("selector"):
         objectmeta.label_errors(spec["selector"], "spec.selector", errs)
     _affinity(spec, errs)
-    if kind != "ExternalName":
-        _addresses(spec, errs)
     for index, address in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{index}]"
         if checks.parse_ip(address) is None:
@@ -125,7 +123,9 @@ def _affinity(spec: Spec, errs: list[FieldError]) -> None:
         errs.append(errors.forbidden_value(path, text))
 
 
-def _addresses(spec: Spec, errs: list[FieldError]) -> None:
+def addresses(spec: Spec) -> list[FieldError]:
+    """What is wrong with cluster IPs and IP families, before any is allocated."""
+    errs: list[FieldError] = []
     ip, ips = spec.get("clusterIP") or "", list(spec.get("clusterIPs") or ())
     path = "spec.clusterIPs"
     if ip:
@@ -161,6 +161,7 @@ def _addresses(spec: Spec, errs: list[FieldError]) -> None:
     if len(errs) == before:
         checks.ip_list(ips, path, "IP", ips, errs)
         _family_matches(spec, ips, path, errs)
+    return errs
 
 
 def _family_matches(spec: Spec, ips: list[str], path: str, errs: list[FieldError]) -> None:

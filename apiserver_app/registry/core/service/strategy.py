@@ -65,15 +65,11 @@ class ServiceStrategy(Strategy):
         obj["status"] = {"loadBalancer": {}}
         spec = obj["spec"]
         ips.align(spec)
-        ips.families(spec)
-        ips.allocate(ctx, spec)
+        _allocate(ctx, obj, None)
         gofields.arrange(spec, "core.v1.ServiceSpec")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        errs = rules.validate(obj)
-        if not errs:
-            ips.collisions(ctx, obj, None, errs)
-        return errs
+        return rules.validate(obj)
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or {"loadBalancer": {}}
@@ -81,20 +77,15 @@ class ServiceStrategy(Strategy):
         ips.keep_allocated(spec, before)
         ips.align_update(spec, before)
         _drop_after_type_change(spec, before)
-        ips.families(spec)
-        ips.allocate(ctx, spec)
+        _allocate(ctx, obj, old)
         gofields.arrange(spec, "core.v1.ServiceSpec")
-        _check_node_ports(spec)
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         if obj["spec"] == old["spec"]:
             return []
         errs: list[FieldError] = []
         rules.changes(obj["spec"], old["spec"], errs)
-        errs += rules.validate(obj)
-        if not errs:
-            ips.collisions(ctx, obj, old, errs)
-        return errs
+        return errs + rules.validate(obj)
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
@@ -179,11 +170,12 @@ def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> 
             spec.pop(field, None)
 
 
-def _check_node_ports(spec: Object) -> None:
-    """Ports are allocated before anything is validated; nothing makes a Status of what fails."""
-    seen: set[tuple[str, int]] = set()
-    for port in spec.get("ports") or ():
-        place = (port.get("protocol") or "", port.get("nodePort") or 0)
-        if place[1] and place in seen:
-            raise errors.unclassified(f"duplicate nodePort: {{{place[0]} {place[1]}}}")
-        seen.add(place)
+def _allocate(ctx: Context, obj: Object, old: Object | None) -> None:
+    """Comes before anything else is validated, and ends there when it fails."""
+    spec = obj["spec"]
+    if spec["type"] != "ExternalName":
+        errs = rules.addresses(spec) or ips.family_errors(spec)
+        if errs:
+            raise errors.invalid("", "Service", obj["metadata"].get("name", ""), errs)
+    ips.families(spec)
+    ips.allocate(ctx, obj, old)

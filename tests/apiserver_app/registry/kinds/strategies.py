@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kinds import kinds as resources
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand
@@ -64,7 +65,11 @@ def created(key: str, obj: Object, ctx: Context | None = None) -> Object:
 def create_errors(key: str, obj: Object, ctx: Context | None = None) -> list[str]:
     """What a create is refused for, in upstream's words and order."""
     ctx = ctx or context()
-    strategy, out = of(key), created(key, obj, ctx)
+    strategy = of(key)
+    try:
+        out = created(key, obj, ctx)
+    except ApiError as error:
+        return [f"{cause['field']}: {cause['message']}" for cause in error.details["causes"]]
     found = objectmeta.validate_object_meta(out, strategy.info.namespaced, strategy.name_rule)
     found += strategy.validate(ctx, out)
     return [str(error) for error in found]

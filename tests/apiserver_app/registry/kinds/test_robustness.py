@@ -34,7 +34,7 @@ _POD: dict[str, Any] = {
 _TEMPLATE = {"metadata": None, "spec": _POD}
 _ODD: dict[str, dict[str, Any]] = {
     "pods": _POD,
-    "services": {"ports": [{}, {}], "clusterIPs": [""], "externalIPs": ["x"]},
+    "services": {"ports": [{}, {}], "externalIPs": ["x"]},
     "cronjobs.batch": {"jobTemplate": {"spec": {"template": _TEMPLATE}}},
     "jobs.batch": {"template": _TEMPLATE, "podFailurePolicy": {"rules": [{}]}},
     "limitranges": {"limits": [{}, {"type": "Container"}]},
