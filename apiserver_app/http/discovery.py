@@ -209,7 +209,7 @@ class Discovery:
     def _aggregated_resource(self, info: ResourceInfo) -> Object:
         out: Object = {
             "resource": info.plural,
-            "responseKind": _kind(info.group, info.version, info.kind),
+            "responseKind": _response_kind(info, info),
             "scope": "Namespaced" if info.namespaced else "Cluster",
             "singularResource": info.singular,
             "verbs": _verbs(info),
@@ -221,7 +221,7 @@ class Discovery:
         subresources = [
             {
                 "subresource": sub.name,
-                "responseKind": _kind(sub.group, sub.version, sub.kind),
+                "responseKind": _response_kind(info, sub),
                 "verbs": sub.verbs,
             }
             for sub in self._resources.subresources(info)
@@ -316,6 +316,15 @@ def _subresource(info: ResourceInfo, sub: kinds.SubresourceInfo) -> Object:
 
 def _verbs(info: ResourceInfo) -> tuple[str, ...]:
     return info.custom.verbs if info.custom is not None else info.verbs
+
+
+def _response_kind(
+    info: ResourceInfo, shown: ResourceInfo | kinds.SubresourceInfo
+) -> dict[str, str]:
+    """Those of a built-in resource leave out its own group and version."""
+    if info.custom is None and (shown.group, shown.version) == (info.group, info.version):
+        return _kind("", "", shown.kind)
+    return _kind(shown.group, shown.version, shown.kind)
 
 
 def _kind(group: str, version: str, kind: str) -> dict[str, str]:

@@ -64,27 +64,36 @@ class List(NamedTuple):
 
     head: bytes  # up to the first item
     tail: bytes
+    is_null: bool = False  # whether no items are written as null
 
     def compact(self, items: Iterable[bytes]) -> bytes:
         """One line. `items` are compact JSON."""
-        return b"".join((self.head, go_escaped(b",".join(items)), self.tail))
+        joined = b",".join(items)
+        return b"".join((self.head, go_escaped(joined), self.tail)) if joined else self._empty
 
     def pretty(self, items: list[bytes]) -> bytes:
         """Indented. `items` are of pretty_item."""
-        empty = orjson.dumps(orjson.loads(self.head + self.tail), option=orjson.OPT_INDENT_2)
         if not items:
-            return go_escaped(empty)
+            return go_escaped(orjson.dumps(orjson.loads(self._empty), option=orjson.OPT_INDENT_2))
+        empty = orjson.dumps(orjson.loads(self.head + self.tail), option=orjson.OPT_INDENT_2)
         name = b'\n  "%s": [' % self._name
         filled = b"".join((name, b"\n    ", b",\n    ".join(items), b"\n  ]"))
         return go_escaped(empty).replace(name + b"]", filled, 1)
 
     def as_yaml(self, items: list[bytes]) -> bytes:
         """YAML. `items` are of yaml_item."""
-        empty = as_yaml(orjson.loads(self.head + self.tail))
         if not items:
-            return empty
+            return as_yaml(orjson.loads(self._empty))
+        empty = as_yaml(orjson.loads(self.head + self.tail))
         name = b"\n%s:" % self._name
         return empty.replace(name + b" []\n", b"".join((name, b"\n", *items)), 1)
+
+    @property
+    def _empty(self) -> bytes:
+        """Without items."""
+        if self.is_null:
+            return b"".join((self.head[:-1], b"null", self.tail[1:]))
+        return self.head + self.tail
 
     @property
     def _name(self) -> bytes:

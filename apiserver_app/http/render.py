@@ -199,7 +199,7 @@ def _partial_list(
     form = encode.list_form(
         "PartialObjectMetadataList", f"meta.k8s.io/{version}",
         str(page.revision), page.continue_token, page.remaining,
-    )  # fmt: skip
+    )._replace(is_null=True)  # fmt: skip
     return form, [orjson.dumps(partial(obj, version)) for obj in objects]
 
 

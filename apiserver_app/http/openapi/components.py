@@ -8,6 +8,9 @@ Models kubernetes api/openapi-spec/v3 and kube-openapi pkg/builder3 (openapi.go)
 
 from __future__ import annotations
 
+import functools
+import importlib.resources
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,7 +20,7 @@ import orjson
 from apiserver_app.machinery.kinds import history
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.releases import Release
-from apiserver_app.machinery.types import published
+from apiserver_app.machinery.types import gofields, published
 
 Schema = dict[str, Any]
 
@@ -66,6 +69,7 @@ def v3(definitions: Definitions, roots: Iterable[str]) -> dict[str, Schema]:
             continue
         seen: list[str] = []
         found[name] = _V3_SPECIAL.get(name) or _convert(definitions.load(name), seen.append)
+        _complete(found[name], gofields.short(name))
         waiting += [other for other in seen if other not in found and other in definitions]
     return {name: found[name] for name in sorted(found)}
 
@@ -96,6 +100,59 @@ def _relax(found: dict[str, Schema], package: str) -> None:
 
 def reference(name: str) -> Schema:
     return {"$ref": V3_PREFIX + name}
+
+
+def _complete(schema: Schema, message: str) -> None:
+    """Adds what kube-openapi knows of the Go types: defaults, and the values of enums."""
+    facts = _facts()
+    go = {field.name: field for field in gofields.flat(message)}
+    for name, prop in schema.get("properties", {}).items():
+        field, place = go.get(name), f"{message}.{name}"
+        for nested in _NESTED & prop.keys():
+            _zero(prop[nested])
+        if place in facts["defaults"]:
+            prop["default"] = facts["defaults"][place]
+        elif field is not None and field.known and not field.pointer:
+            _zero(prop, field.always)
+        named = f"{message.rpartition('.')[0]}.{field.go_type}" if field else ""
+        values = facts["enums"].get(place) or facts["enums"].get(_ELEMENTS.sub("", named))
+        if values:
+            holder = next((prop[nested] for nested in _NESTED & prop.keys()), prop)
+            holder["enum"] = values
+            said = "".join(f'\n - `"{value}"`' for value in values)
+            prop["description"] = f"{prop.get('description', '')}\n\nPossible enum values:{said}"
+
+
+def _zero(schema: Any, always: bool = True) -> None:
+    """A struct is always written; a scalar where it is not left out when empty."""
+    if not isinstance(schema, dict):
+        return
+    for nested in _NESTED & schema.keys():
+        _zero(schema[nested])
+    to = schema.get("$ref") or schema.get("allOf", [{}])[0].get("$ref", "")
+    if to:
+        if not to.endswith(_WITHOUT_ZERO):
+            schema.pop("$ref", None)
+            schema |= {"default": {}, "allOf": [{"$ref": to}]}
+    elif always and schema.get("type") in _ZEROS and schema.get("format") != "byte":
+        schema["default"] = _ZEROS[schema["type"]]
+
+
+@functools.cache
+def _facts() -> dict[str, dict[str, Any]]:
+    """By field `+default` of types.go, and by Go type or field the values of `+enum`."""
+    file = importlib.resources.files("apiserver_app.machinery.types.data") / "openapi.json"
+    return orjson.loads(file.read_bytes())  # type: ignore[no-any-return]
+
+
+_ELEMENTS = re.compile(r"\[\]|map\[string\]")
+_ZEROS = {"string": "", "integer": 0, "boolean": False, "number": 0}
+# their Go types are no plain structs
+_WITHOUT_ZERO = (
+    ".Time", ".MicroTime", ".Quantity", ".IntOrString", ".RawExtension", ".FieldsV1", ".JSON",
+    ".JSONSchemaPropsOrBool", ".JSONSchemaPropsOrArray", ".JSONSchemaPropsOrStringArray",
+    ".Duration",
+)  # fmt: skip
 
 
 def _convert(schema: Schema, see: Callable[[str], None]) -> Schema:

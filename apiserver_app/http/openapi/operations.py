@@ -227,6 +227,8 @@ class Paths:
     ) -> Json:
         word, action = _WORDS[verb]
         scope = "Namespaced" if info.namespaced and not everywhere else ""
+        if verb == "deletecollection":
+            scope = f"Collection{scope}"
         name = "".join(part.capitalize() for part in subresource.split("/"))
         suffix = "ForAllNamespaces" if everywhere else ""
         shown = sub or info
@@ -318,7 +320,7 @@ _WORDS = {
     "update": ("replace", "put"),
     "patch": ("patch", "patch"),
     "delete": ("delete", "delete"),
-    "deletecollection": ("deleteCollection", "deletecollection"),
+    "deletecollection": ("delete", "deletecollection"),
 }
 _SENTENCES = {
     "list": "list or watch objects of kind",

@@ -146,7 +146,7 @@ def _swagger_schema(schema: Json) -> Json:
             out["$ref"] = _renamed(value[0]["$ref"])
         elif key == "$ref":
             out[key] = _renamed(value)
-        elif key != "oneOf":
+        elif key not in ("default", "oneOf"):
             out[key] = value
     return out
 

@@ -101,8 +101,8 @@ class Table:
                 "apiVersion": self._api_version,
                 "metadata": metadata_of(obj),
             }
-        elif self._include_object == "Object":
-            entry["object"] = obj
+        else:
+            entry["object"] = obj if self._include_object == "Object" else None
         return orjson.dumps(entry)
 
     def form(self, metadata: Object) -> encode.List:

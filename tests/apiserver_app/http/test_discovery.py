@@ -149,3 +149,15 @@ def test_discovery_answers_yaml_to_who_asks_for_it(served: discovery.Discovery) 
     document = served.document("/apis/apps", "application/yaml")
     assert document is not None
     assert document.body.startswith(b"apiVersion: v1\nkind: APIGroup\n")
+
+
+def test_the_kind_of_an_answer_leaves_out_the_group_and_version_of_its_resource(
+    served: discovery.Discovery,
+) -> None:
+    """As a kube-apiserver 1.33.4 answered."""
+    [core] = get(served, "/api", AGGREGATED.format("v2"))["items"]
+    [pods] = [one for one in core["versions"][0]["resources"] if one["resource"] == "pods"]
+    kinds = {sub["subresource"]: sub["responseKind"] for sub in pods["subresources"]}
+    assert pods["responseKind"] == {"group": "", "version": "", "kind": "Pod"}
+    assert kinds["binding"] == {"group": "", "version": "", "kind": "Binding"}
+    assert kinds["eviction"] == {"group": "policy", "version": "v1", "kind": "Eviction"}

@@ -33,6 +33,18 @@ def listed(session: Session, accept: str, query: str = "", **headers: str) -> by
     return answer.text
 
 
+@pytest.mark.parametrize("query", ["", "pretty=true&"])
+def test_what_is_empty_is_as_a_kube_apiserver_1_33_4_writes_it(
+    session: Session, query: str
+) -> None:
+    none = f"{query}labelSelector=a%3Db"
+    assert orjson.loads(listed(session, "application/json", none))["items"] == []
+    assert orjson.loads(listed(session, PARTIAL, none))["items"] is None
+    assert orjson.loads(listed(session, TABLE, none))["rows"] == []
+    [row] = orjson.loads(listed(session, TABLE, f"{query}limit=1&includeObject=None"))["rows"]
+    assert row["object"] is None
+
+
 @pytest.mark.parametrize("accept", ["application/json", TABLE, PARTIAL])
 def test_a_pretty_list_is_the_compact_one_indented(session: Session, accept: str) -> None:
     compact = listed(session, accept)

@@ -270,7 +270,8 @@ def test_rows_carry_the_object_that_was_asked_for() -> None:
     bare = orjson.loads(table.one("namespaces", obj(), NOW, include_object="None"))
     full = orjson.loads(table.one("namespaces", obj(), NOW, include_object="Object"))
     old = orjson.loads(table.one("namespaces", obj(), NOW, version="v1beta1"))
-    assert list(bare["rows"][0]) == ["cells"]
+    assert list(bare["rows"][0]) == ["cells", "object"]
+    assert bare["rows"][0]["object"] is None
     assert full["rows"][0]["object"] == obj()
     assert old["apiVersion"] == old["rows"][0]["object"]["apiVersion"] == "meta.k8s.io/v1beta1"
 
