@@ -1,42 +1,13 @@
 // @ts-check
 /** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
 import { traces as tracesApi } from '../net/api.js';
-import { objectsOf } from '../core/cluster.js';
 import { consoleActions } from './consoleactions.js';
 import { failureActions } from './failureactions.js';
+import { questionActions } from './questions.js';
 import { serverActions } from './serveractions.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('../core/words.js').Words} Words */
-
-export const NGINX = deployment('nginx', 3);
-
-/**
- * What `kubectl create deployment NAME --image=nginx --replicas=N` sends.
- * @param {string} name @param {number} replicas @param {string} [namespace]
- */
-export function deployment(name, replicas, namespace = '') {
-  return `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: ${name}${namespace ? `\n  namespace: ${namespace}` : ''}
-  labels:
-    app: ${name}
-spec:
-  replicas: ${replicas}
-  selector:
-    matchLabels:
-      app: ${name}
-  template:
-    metadata:
-      labels:
-        app: ${name}
-    spec:
-      containers:
-      - name: nginx
-        image: nginx
-`;
-}
 
 export const PRESETS = [
   {
@@ -70,6 +41,7 @@ export function actionsOf(app) {
     ...consoleActions(app),
     ...serverActions(app),
     ...failureActions(app),
+    ...questionActions(app, create(app)),
   };
 }
 
@@ -291,10 +263,13 @@ function looking(app) {
   };
 }
 
-/** @param {App} app */
-function asking(app) {
+/**
+ * Sends a manifest, and shows what is answered.
+ * @param {App} app
+ */
+function create(app) {
   const { ui } = app;
-  const apply = async (
+  return async (
     /** @type {string} */ manifest,
     /** @type {string} */ user,
     command = '',
@@ -321,6 +296,12 @@ function asking(app) {
     ui.sending -= 1;
     app.draw();
   };
+}
+
+/** @param {App} app */
+function asking(app) {
+  const { ui } = app;
+  const apply = create(app);
   return {
     /** @param {string} user */
     user(user) {
@@ -332,39 +313,9 @@ function asking(app) {
       ui.manifest = manifest;
     },
     send: () => apply(ui.manifest, ui.user),
-    runIt: () =>
-      apply(NGINX, ui.user, 'kubectl create deployment nginx --image=nginx --replicas=3'),
     resend() {
       ui.user = app.meta.users[0];
       return apply(ui.lastApplied, ui.user);
-    },
-    /** As many pods as the nodes can take, 1,000 at most. */
-    crowdSize: () => Math.min(1000, 100 * Math.max(1, objectsOf(app.player.state(), 'nodes').size)),
-    /** @param {string} name */
-    card(name) {
-      if (name === 'refused') {
-        ui.user = 'student';
-        return apply(
-          deployment('nginx', 3, 'default'),
-          'student',
-          'kubectl create deployment nginx --image=nginx --replicas=3 -n default',
-        );
-      }
-      if (name === 'crowd') {
-        const size = app.act.crowdSize();
-        return apply(
-          deployment('crowd', size),
-          app.meta.users[0],
-          `kubectl create deployment crowd --image=nginx --replicas=${size}`,
-        );
-      }
-      const point = PRESETS.find((p) => p.id === (name === 'token' ? 'token' : 'decision'));
-      app.act.setBreakpoints([point]);
-      return apply(
-        NGINX,
-        app.meta.users[0],
-        'kubectl create deployment nginx --image=nginx --replicas=3',
-      );
     },
   };
 }

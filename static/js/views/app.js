@@ -11,7 +11,7 @@ import { wordsFor } from '../i18n/index.js';
 import { clusterApi } from '../net/api.js';
 import { earlier, Feed } from '../net/feed.js';
 import { readFile, readSaved } from '../net/recording.js';
-import { actionsOf, NGINX } from './actions.js';
+import { actionsOf } from './actions.js';
 import { renderBar } from './bar.js';
 import { renderBench } from './bench.js';
 import { renderDialogs } from './dialogs.js';
@@ -21,6 +21,7 @@ import { listenToKeys, listenToTimeline } from './keys.js';
 import { renderMap } from './map.js';
 import { chapterOf } from './chapters.js';
 import { narrate } from './narrator.js';
+import { NGINX } from './questions.js';
 import { renderTimeline } from './timeline.js';
 
 // idle, the clock and the lease ages are drawn this often

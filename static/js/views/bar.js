@@ -19,8 +19,13 @@ export function renderBar(host, ctx) {
   render(
     host,
     h(
-      'div.brand',
-      { key: 'brand' },
+      'button.brand',
+      {
+        key: 'brand',
+        title: words.t('begin.title'),
+        'aria-label': words.t('begin.title'),
+        onClick: () => act.begin(),
+      },
       glyph('mark'),
       h('span.hide-compact', null, words.t('app.name')),
     ),

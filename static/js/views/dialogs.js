@@ -4,6 +4,7 @@ import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
 import { startupBlocks } from '../core/explain/startup.js';
 import { blockView, legend } from './inspector.js';
+import { questions, runButton } from './questions.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {{id: string, name?: string, cluster?: string, kubernetes?: string, last?: number}}
@@ -25,7 +26,7 @@ const KEYS = [
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderDialogs(host, ctx) {
   const { ui } = ctx;
-  const shown = { help, traces, startup }[/** @type {'help'} */ (ui.dialog)];
+  const shown = { help, traces, startup, begin }[/** @type {'help'} */ (ui.dialog)];
   render(host, shown ? shown(ctx) : null);
   const opened = /** @type {HTMLElement|null} */ (host.querySelector('.dialog'));
   if (opened && !opened.contains(document.activeElement)) opened.focus();
@@ -84,6 +85,19 @@ function help(ctx) {
     ),
     h('h2', null, words.t('help.simulated')),
     h('p', null, words.t('start.simulated')),
+  );
+}
+
+/** What one can begin with, at any time. @param {Context} ctx */
+function begin(ctx) {
+  const { words, player } = ctx;
+  return dialog(
+    ctx,
+    words.t('begin.title'),
+    h('p', null, words.t(player.drives ? 'begin.text' : 'begin.looks')),
+    runButton(ctx),
+    h('h2', null, words.t('start.questions')),
+    questions(ctx, 'questions'),
   );
 }
 

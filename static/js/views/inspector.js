@@ -9,6 +9,7 @@ import { faultView } from './faults.js';
 import { formsView } from './forms.js';
 import { chapterOf } from './chapters.js';
 import { piecesOf, say } from './parts.js';
+import { questions } from './questions.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/explain/index.js').Block} Block */
@@ -229,7 +230,7 @@ export function blockView(ctx, block, i) {
     case 'pods':
       return pods(ctx, block, key);
     case 'cards':
-      return cards(ctx, key);
+      return questions(ctx, key);
     default:
       return legend(ctx, key);
   }
@@ -364,41 +365,6 @@ function pods(ctx, block, key) {
           },
           glyph(podGlyph(item.stage)),
           h('span', null, h('b', null, item.text), h('small', null, item.small)),
-        ),
-      ),
-    ),
-  );
-}
-
-/** @param {Context} ctx @param {string} key */
-function cards(ctx, key) {
-  const { words, act, player } = ctx;
-  const list = [
-    ['token', 'change', 'change'],
-    ['refused', 'deny', 'deny'],
-    ['node', 'hold', 'star'],
-    ['crowd', 'allow', 'podRun'],
-  ];
-  return h(
-    'ul.cards',
-    { key },
-    list.map(([name, tone, sign]) =>
-      h(
-        'li',
-        { key: name },
-        h(
-          `button.is-${tone}`,
-          {
-            disabled: !player.drives,
-            onClick: () => act.card(name),
-          },
-          glyph(sign),
-          h(
-            'span',
-            null,
-            h('b', null, words.t(`cards.${name}`, { n: act.crowdSize() })),
-            h('small', null, words.t(`cards.${name}Text`)),
-          ),
         ),
       ),
     ),

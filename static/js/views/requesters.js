@@ -5,6 +5,7 @@ import { nameOf } from '../core/corridor.js';
 import { httpMethod, kindOf, pluralOf } from '../core/records.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
+import { runButton } from './questions.js';
 import { slots } from './parts.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -12,18 +13,13 @@ import { slots } from './parts.js';
 
 /** The first thing to do, before anything was asked. @param {Context} ctx */
 export function invitation(ctx) {
-  const { words, act, player } = ctx;
+  const { words } = ctx;
   return h(
     'section.comp.invite',
     { id: 'client', key: 'invite' },
     h('h2', null, words.t('map.invite')),
     h('p', null, words.t('map.inviteText')),
-    h(
-      'button.go',
-      { disabled: !player.drives, onClick: () => act.runIt() },
-      glyph('play'),
-      words.t('map.run'),
-    ),
+    runButton(ctx),
     h('code.second', null, 'kubectl create deployment nginx --image=nginx --replicas=3'),
     waiting(ctx),
   );
