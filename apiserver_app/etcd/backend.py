@@ -97,6 +97,11 @@ class Backend(Protocol):
 
     def compact(self, revision: int) -> int: ...
 
+    def beyond(self, size: int) -> int:
+        """The newest revision from which on the log takes more than so many bytes; 0 when even all
+        of it does not."""
+        ...
+
     def forget(self, seq: int) -> int:
         """Deletes trace segments and inputs before record `seq`; returns the number of segments."""
         ...
@@ -162,6 +167,13 @@ class MemoryBackend:
     def since(self, prefix: str, revision: int) -> Iterable[LogRow]:
         rows = self._between(revision + 1, None)
         return [row for row in rows if row.key.startswith(prefix)]
+
+    def beyond(self, size: int) -> int:
+        for row in reversed(self.rows):
+            size -= len(row.value) + len(row.old_value or b"")
+            if size < 0:
+                return row.revision
+        return 0
 
     def compact(self, revision: int) -> int:
         newest = self._newest(row for row in self.rows if row.revision <= revision)

@@ -164,6 +164,22 @@ class DatabaseBackend:
         )
         return (row for row in rows if row.key.startswith(prefix))
 
+    def beyond(self, size: int) -> int:
+        with connection.cursor() as cursor:
+            if connection.vendor == "sqlite":  # a small file needs no sum
+                cursor.execute(
+                    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+                )
+                if cursor.fetchone()[0] <= size:
+                    return 0
+            cursor.execute(
+                "SELECT MAX(revision) FROM (SELECT revision, SUM(LENGTH(value) + "
+                "COALESCE(LENGTH(old_value), 0)) OVER (ORDER BY revision DESC) AS total "
+                f"FROM {_LOG} WHERE cluster_id=%s) AS sums WHERE total>%s",
+                (self._id, size),
+            )
+            return int(cursor.fetchone()[0] or 0)
+
     def compact(self, revision: int) -> int:
         """In batches, so that no transaction is long. How far comes first: whatever interrupts it,
         no revision is missing that must be there."""

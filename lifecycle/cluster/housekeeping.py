@@ -26,7 +26,8 @@ from lifecycle.trace.recorder import Recorder
 
 COMPACT_SECONDS = 300
 COMPACT_KEY = "compact_rev_key"
-COMPACT_KEEP = 100_000  # revisions behind the head that time travel can still reach
+# revisions behind the head, and their bytes, that time travel can still reach
+COMPACT_KEEP, COMPACT_KEEP_BYTES = 100_000, 512 << 20
 TRACE_KEEP = 2_000_000  # records; an idle cluster makes as many in a day
 LEASES, NAMESPACE = "leases.coordination.k8s.io", "kube-system"
 IDENTITY_SECONDS, IDENTITY_RENEW_SECONDS = 3600, 10
@@ -73,7 +74,7 @@ class Housekeeping:
         while True:
             await self._kernel.sleep(COMPACT_SECONDS)
             await self._context.life.until_started()
-            revision = store.revision - COMPACT_KEEP
+            revision = max(store.revision - COMPACT_KEEP, store.backend.beyond(COMPACT_KEEP_BYTES))
             if revision > store.compacted:
                 store.compact(revision)
             store.put(COMPACT_KEY, str(store.compacted).encode())

@@ -280,6 +280,22 @@ def test_one_key_of_the_past_is_not_those_that_begin_like_it(stored: Stored) -> 
     assert etcd.get_at(POD + "a", 2).value == b"1"  # type: ignore[union-attr]
 
 
+def test_the_log_says_where_it_becomes_too_large(stored: Stored) -> None:
+    etcd = stored.etcd
+    for number in range(10):
+        etcd.put(f"{POD}{number}", b"x" * 100_000)
+    etcd.delete(f"{POD}0")
+    stored.commit()
+    backend = etcd.backend
+    assert backend.beyond(2_000_000) == 0
+    assert [backend.beyond(size) for size in (50_000, 150_000, 250_000, 1_050_000)] == [
+        11,
+        10,
+        9,
+        1,
+    ]
+
+
 def test_the_revision_of_a_compaction_can_still_be_read_and_watched(stored: Stored) -> None:
     etcd = stored.etcd
     for number in range(4):
