@@ -27,6 +27,7 @@ CACHE_MAX = 4096
 # this many different messages of one reason and object within the interval are combined
 SIMILAR_MAX = 10
 SIMILAR_SECONDS = 600
+WRITTEN_SECONDS = 3600  # so long an event is stored, and is counted
 SPAM_BURST = 25
 SPAM_PER_SECOND = 1 / 300
 SERIES_SECONDS = 360
@@ -198,15 +199,18 @@ class Recorder:
     # -- correlation and writing ----------------------------------------------------------------
 
     async def _write(self, body: Object) -> None:
-        about = _identity(body["involvedObject"])
+        now, about = self._kernel.now, _identity(body["involvedObject"])
+        self._forget(now)
         body, key = self._aggregate(body, about)
         written = self._written.get(key)
         if written is not None:
             written.count += 1  # even if the spam filter then drops the write
         spam = _get_or_add(self._spam, about, _spam_bucket)
-        if spam.try_take(self._kernel.now) > 0:
+        if spam.try_take(now) > 0:
             return
         if written is not None:
+            written.last = now
+            _keep(self._written, key, written)
             patch = {
                 "count": written.count,
                 "lastTimestamp": body["lastTimestamp"],
@@ -215,7 +219,13 @@ class Recorder:
             if await self._patched("events", body, written.name, patch):
                 return
         await self._client.create("events", body["metadata"]["namespace"], body)
-        _keep(self._written, key, _Written(body["metadata"]["name"]))
+        _keep(self._written, key, _Written(body["metadata"]["name"], last=now))
+
+    def _forget(self, now: int) -> None:
+        """Drops what makes no difference any more; upstream keeps it until its caches are full."""
+        _drop(self._similar, lambda one: now - one.last > SIMILAR_SECONDS * SECOND)
+        _drop(self._written, lambda one: now - one.last > WRITTEN_SECONDS * SECOND)
+        _drop(self._spam, lambda one: one.is_full(now))
 
     async def _write_modern(self, body: Object) -> None:
         """Writes an event. The first repetition makes it a series, later ones are counted."""
@@ -302,6 +312,12 @@ def _get_or_add(
     else:
         cache.move_to_end(key)
     return value
+
+
+def _drop(cache: OrderedDict[tuple[str, ...], V], is_over: Callable[[V], bool]) -> None:
+    """Those that were used longest ago, for as long as they are over."""
+    while cache and is_over(next(iter(cache.values()))):
+        cache.popitem(last=False)
 
 
 def _keep(cache: OrderedDict[tuple[str, ...], V], key: tuple[str, ...], value: V) -> None:

@@ -243,6 +243,9 @@ class Bucket:
         self._slack = self._gap * burst
         self._free_at = 0  # when the bucket is full again if no more tokens are taken
 
+    def is_full(self, now: int) -> bool:
+        return self._free_at <= now
+
     def take(self, now: int) -> float:
         """Takes a token; returns the seconds until it is available."""
         start = max(self._free_at, now)

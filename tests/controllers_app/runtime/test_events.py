@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import Kernel
-from controllers_app.runtime.events import SERIES_SECONDS, Recorder
+from controllers_app.runtime.events import (
+    SERIES_SECONDS,
+    SIMILAR_SECONDS,
+    WRITTEN_SECONDS,
+    Recorder,
+)
 from tests.controllers_app.runtime.mini import START, MiniApi, RecordingProbe, advance, pod, settle
 
 
@@ -131,3 +136,13 @@ def test_a_series_is_written_again_only_when_it_has_ended(kernel: Kernel, api: M
     recorder.event(pod("web"), "Warning", "FailedScheduling", "no", action="Scheduling")
     advance(kernel, 1)
     assert len(stored(api, "events.events.k8s.io")) == 2
+
+
+def test_what_was_said_of_objects_long_ago_is_forgotten(kernel: Kernel, api: MiniApi) -> None:
+    recorder = begin(kernel, api)
+    for number in range(100):
+        recorder.event(pod(f"web-{number}"), "Normal", "Pulled", "it is here")
+        advance(kernel, 120)
+    assert len(recorder._written) <= WRITTEN_SECONDS // 120 + 1
+    assert len(recorder._similar) <= SIMILAR_SECONDS // 120 + 1
+    assert len(recorder._spam) <= 3
