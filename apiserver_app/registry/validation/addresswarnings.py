@@ -8,10 +8,13 @@ Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go.
 from __future__ import annotations
 
 import ipaddress
+import re
 
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.validation import checks
 
+_OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = re.compile(rf"{_OCTET}\.{_OCTET}\.{_OCTET}\.{_OCTET}/(3[0-2]|[12]?[0-9])")
 _FUTURE = "will be considered invalid in a future Kubernetes release"
 
 
@@ -29,6 +32,8 @@ def ip(value: str, path: str, warnings: list[str]) -> None:
 
 
 def cidr(value: str, path: str, warnings: list[str]) -> None:
+    if _is_plain(value):
+        return
     host, _, bits = value.partition("/")
     address = checks.parse_ip(host)
     if address is None or not names.is_number(bits) or int(bits) > address.max_prefixlen:
@@ -52,6 +57,16 @@ def cidr(value: str, path: str, warnings: list[str]) -> None:
             f'{path}: IPv6 CIDR value "{value}" should be in RFC 5952 canonical format '
             f'("{network}")'
         )
+
+
+def _is_plain(value: str) -> bool:
+    """Whether it is an IPv4 network in the form that most have, of which there is nothing to say:
+    a policy may hold thousands."""
+    found = _IPV4.fullmatch(value)
+    if found is None:
+        return False
+    a, b, c, d, size = map(int, found.groups())
+    return not (a << 24 | b << 16 | c << 8 | d) & (0xFFFFFFFF >> size)
 
 
 def _unmapped(
