@@ -65,7 +65,9 @@ class Caller:
                 answer = case.call(base_url=self.base, session=self.session, **self._how)
             except requests.RequestException as error:
                 return f"no answer: {error}"
-        if answer.status_code >= 500 and not servererrors.is_upstreams(answer.content):
+        if answer.status_code >= 500 and not servererrors.is_upstreams(
+            case.method.upper(), answer.content
+        ):
             return f"{answer.status_code}: {answer.text[:500]}"
         if case.method.upper() == "HEAD":
             return f"a body: {answer.text[:500]}" if answer.text else ""

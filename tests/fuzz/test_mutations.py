@@ -63,7 +63,7 @@ def check(session: Session, method: str, path: str, body: Any, headers: Any = No
     answer = session.request(method, path, body, headers=headers)
     assert answer.done, (method, path, body)
     if answer.status >= 500:
-        assert servererrors.is_upstreams(answer.text), (method, path, body, answer.text)
+        assert servererrors.is_upstreams(method, answer.text), (method, path, body, answer.text)
     found = answer.json()
     if answer.status >= 400:
         assert found["kind"] == "Status" and found["message"], (path, body, found)

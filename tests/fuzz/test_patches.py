@@ -77,7 +77,9 @@ def asked(
     answer = session.request(method, path, body, headers=headers or {})
     assert answer.done, f"{method} {path}: no answer to {body!r}"
     found = answer.json()
-    assert answer.status < 500 or servererrors.is_upstreams(answer.text), f"{body!r}: {found}"
+    assert answer.status < 500 or servererrors.is_upstreams(method, answer.text), (
+        f"{body!r}: {found}"
+    )
     assert answer.status < 400 or found["kind"] == "Status"
     return answer.status, found
 

@@ -15,8 +15,11 @@ from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import features
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.serializer import bodies as serialized
 
 MANAGER_BYTES_MAX = 128
+_UNREAD = "the object provided is unrecognized (must be of type DeleteOptions): "
+_CONVERTING = "error converting YAML to JSON: "
 _DELETE = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _KINDS = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
 _OPERATIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
@@ -73,13 +76,7 @@ def of_delete(request: Request) -> Object:
     if isinstance(call.body, dict):
         options = dict(call.body)
     elif call.body:
-        options = bodies.read_as(request, _DELETE, "DeleteOptions")
-        kind, version = options.get("kind") or "DeleteOptions", options.get("apiVersion") or "v1"
-        if kind != "DeleteOptions":
-            raise errors.bad_request(
-                f'no kind "{kind}" is registered for version "{version}" in scheme '
-                '"pkg/apis/meta/internalversion/scheme/register.go:27"'
-            )
+        options = _of_body(request)
     else:
         options = _of_query(call)
     if features.UNSAFE_DELETION not in request.cluster.options.features:
@@ -89,6 +86,31 @@ def of_delete(request: Request) -> Object:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
     if options.pop("dryRun", ()):
         options["dryRun"] = ["All"]
+    return options
+
+
+def _of_body(request: Request) -> Object:
+    """Nothing makes a Status of what is wrong in it, as in upstream's handlers/delete.go."""
+    try:
+        options = bodies.read_as(request, _DELETE, "DeleteOptions")
+    except errors.ApiError as error:
+        if error.code != 400:
+            raise
+        body = request.call.body
+        assert isinstance(body, bytes), "a component's is read already"
+        why = error.message.removeprefix(_UNREAD).removeprefix(_CONVERTING)
+        why = why.removesuffix(f" ({serialized.summary(body)})")
+        if isinstance(error, errors.Undecodable):
+            why = error.json_error
+        raise errors.unclassified(why) from error
+    kind, version = options.get("kind"), options.get("apiVersion") or "meta.k8s.io/v1"
+    if version.count("/") > 1:
+        raise errors.unclassified(f"unexpected GroupVersion string: {version}")
+    if kind and kind != "DeleteOptions":
+        raise errors.unclassified(
+            f'no kind "{kind}" is registered for version "{version}" in scheme '
+            '"pkg/runtime/scheme.go:110"'
+        )
     return options
 
 

@@ -93,8 +93,7 @@ def test_the_query_of_a_delete_counts_only_without_a_body(five: Session) -> None
 def test_a_body_of_another_kind_deletes_nothing(five: Session) -> None:
     answer = five.request("DELETE", f"{CONFIGMAPS}/c0", {"kind": "Pod", "apiVersion": "v1"})
     assert (answer.status, answer.json()["message"]) == (
-        400, 'no kind "Pod" is registered for version "v1" in scheme '
-        '"pkg/apis/meta/internalversion/scheme/register.go:27"',
+        500, 'no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:110"',
     )  # fmt: skip
     assert "c0" in left(five)
 
@@ -145,7 +144,8 @@ def test_a_table_watch_gets_its_bookmarks_as_tables(five: Session) -> None:
     kind, table = events(answer)[-1]
     assert (kind, table["kind"], table["columnDefinitions"]) == ("BOOKMARK", "Table", None)
     assert int(table["metadata"]["resourceVersion"]) >= five.cluster.store.revision - 1
-    assert [len(row["cells"]) for row in table["rows"]] == [3] and "object" not in table["rows"][0]
+    assert [len(row["cells"]) for row in table["rows"]] == [3]
+    assert table["rows"][0]["object"] is None  # Go writes a row's object always
 
 
 def test_the_end_of_the_initial_events_is_told_in_a_tables_row() -> None:
