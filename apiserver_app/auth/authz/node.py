@@ -25,6 +25,7 @@ from apiserver_app.machinery.reader import Reader
 SOURCE = "plugin/pkg/auth/authorizer/node/node_authorizer.go"
 LEASE_NAMESPACE = "kube-node-lease"
 _CACHE_LIMIT = 20_000
+REFS_MIN = 256  # pods
 _ANY = "granted to every node"
 
 
@@ -36,6 +37,7 @@ class NodeAuthorizer:
         self._rules = compile_rules(cluster_roles.node_rules())
         self._general: dict[tuple[str, str, str, str, str], Try] = {}
         self._refs: dict[tuple[str, str], tuple[Any, frozenset[Ref]]] = {}
+        self._refs_max = REFS_MIN
         self._stranger = Try(self.name, "noop", "not a node", source=SOURCE, general=True)
         self._any = Try(self.name, "allow", _ANY, source=SOURCE, general=True)
         self._own = Try(self.name, "allow", "the node's own object", source=SOURCE)
@@ -252,9 +254,16 @@ class NodeAuthorizer:
         key = (meta.namespace_of(pod), meta.name_of(pod))
         known = self._refs.get(key)
         if known is None or known[0] is not pod:
-            memos.make_room(self._refs, _CACHE_LIMIT)
+            if len(self._refs) >= self._refs_max:
+                self._forget_gone()
             known = self._refs[key] = (pod, pod_refs(pod))
         return known[1]
+
+    def _forget_gone(self) -> None:
+        """Keeps what is known of pods that are there, and leaves room for as many again."""
+        pods = self.reader.get
+        self._refs = {key: one for key, one in self._refs.items() if pods("pods", *key) is one[0]}
+        self._refs_max = max(REFS_MIN, 2 * len(self._refs))
 
     def _no(self, reason: str) -> Try:
         why = reason or "nodes may not do this"
