@@ -2,6 +2,7 @@
 // Facts about telling: in chapters, one thing at a time, what repeats as a number.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { endOf } from '../../static/js/core/chapterends.js';
 import { chapterAt, chaptersOf } from '../../static/js/core/chapters.js';
 import { explain } from '../../static/js/core/explain/index.js';
 import { currentAt } from '../../static/js/core/follow.js';
@@ -159,7 +160,6 @@ test('a chapter says what came of it once that is known, and before what is mean
   const wanted = {
     full: [
       'pods: The replicaset controller sees to it that as many pods are stored as are wanted.',
-      'schedule: The scheduler found a node for 3 of 3 pods.',
       `${WRITTEN} 3 of 3 ready.`,
     ],
     pending: [
@@ -167,25 +167,38 @@ test('a chapter says what came of it once that is known, and before what is mean
       `schedule: ${NONE} 3 Insufficient cpu.`,
     ],
     image: [
-      'start: The kubelet on node-2 brings typo up: volumes, sandbox, network, image, container.',
-      'start: The kubelet on node-2 could not start typo: it cannot pull the image ngnix.',
+      'start: The kubelet on NODE brings typo up: volumes, sandbox, network, image, container.',
+      'start: The kubelet on NODE could not start typo: it cannot pull the image ngnix.',
       `${WRITTEN} 0 of 1 runs: image ngnix cannot be pulled (access denied).`,
     ],
     crash: [
       'start: 1 of 1 pod has been started by the kubelet.',
       `${WRITTEN} 0 of 1 runs: crash has exited 1 time, code 1.`,
     ],
-    jobs: [`${WRITTEN} Job pi has finished: 1 of 1.`],
-    preemption: ['stop: The kubelet on node-2 ended v2, and the pod is gone.'],
     refused: ['ask: The API server refused to create the Deployment: 403 Forbidden.'],
-    rollout: ['pods: The replicaset controller stored 1 Pod.'],
   };
   for (const [name, list] of Object.entries(wanted)) {
-    const said = sentences(playing(recorded(name)));
+    const said = sentences(playing(recorded(name))).map((one) => one.replace(/node-\d/, 'NODE'));
     const at = list.map((one) => said.indexOf(one));
     assert.ok(!at.includes(-1), `${name}: ${list[at.indexOf(-1)]} is not in\n${said.join('\n')}`);
     assert.deepEqual(at, at.toSorted((a, b) => a - b), name);
   }
+});
+
+test('when all is over, every chapter has an end', () => {
+  const { history } = playing(recorded('full'));
+  const { index, head } = history;
+  const [root] = index.roots;
+  const ends = chaptersOf(index, root).map((one) => endOf(index, index, head, root, one));
+  assert.ok(ends.every((end) => end && !end.failed));
+  const [pods, schedule, start] = ends.slice(3).map((end) => end?.params);
+  assert.equal(pods?.n, 3);
+  assert.deepEqual([schedule?.n, schedule?.of, start?.n, start?.of], [3, 3, 3, 3]);
+  const jobs = playing(recorded('jobs')).history;
+  const [pi] = jobs.index.roots;
+  const report = must(chaptersOf(jobs.index, pi).find((one) => one.id === 'report'));
+  const about = endOf(jobs.index, jobs.index, jobs.head, pi, report)?.about;
+  assert.equal(about?.key, 'outcome.jobDone');
 });
 
 test('who joins late has the same chapters as soon as the older records are fetched', () => {
