@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
+from lifecycle import catalog
 from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.conformance import kubectl as kubectls
@@ -65,11 +66,15 @@ def test_before_any_request_the_server_tells_how_it_was_built(look: Look, demo: 
 
     dialog = sight.page.get_by_role("dialog", name="How this API server was built")
     expect(dialog).to_be_visible()
-    for phase, table in zip(
-        ("mutating", "validating"), dialog.get_by_role("table").all(), strict=True
-    ):
-        rows = [row.inner_text().split("\t") for row in table.locator("tbody tr").all()]
+    expect(dialog.get_by_role("table")).to_have_count(3)
+    mutating, validating, compared = (
+        [row.inner_text().split("\t") for row in table.locator("tbody tr").all()]
+        for table in dialog.get_by_role("table").all()
+    )
+    for phase, rows in (("mutating", mutating), ("validating", validating)):
         assert [[name, label] for _, name, label in rows] == told["admission"][phase]
+    figures = [[str(one) for one in pair] for pair in catalog.likeness()["compared"].values()]
+    assert [row[1:] for row in compared] == figures
     nested = dialog.locator("h2", has_text="Authenticators").locator(
         "xpath=following-sibling::ul[1]"
     )

@@ -133,4 +133,4 @@ def test_yaml_of_more_values_than_anybody_writes_is_refused(session: Session) ->
     body = b"data:\n" + b"".join(b"  k%d: v\n" % n for n in range(30_000))
     answer = session.request("POST", CONFIGMAPS, body, headers={"content-type": "application/yaml"})
     assert (answer.status, answer.json()["reason"]) == (400, "BadRequest")
-    assert "document has more than 50000 values" in answer.json()["message"]
+    assert "document has more than 25000 values" in answer.json()["message"]

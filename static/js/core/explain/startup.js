@@ -31,7 +31,6 @@ const ROWS_MAX = 24;
 export function startupBlocks(told, words) {
   if (!told || !Object.keys(told).length) return [p(words, 'startup.empty')];
   /** @type {Block[]} */ const blocks = [p(words, 'startup.intro')];
-  if (told.likeness) blocks.push(...likeness(told.likeness, words));
   if (told.servers) blocks.push(h(words.t('startup.servers')), list(told.servers));
   if (told.config) blocks.push(h(words.t('startup.config')), list(told.config));
   if (told.gates) blocks.push(h(words.t('startup.gates')), gateList(told.gates, words));
@@ -51,6 +50,7 @@ export function startupBlocks(told, words) {
     if (isLong(told[name])) blocks.push(table(title, told[name]));
     else blocks.push(h(title), list(told[name]));
   }
+  if (told.likeness) blocks.push(...likeness(told.likeness, words));
   return blocks;
 }
 
