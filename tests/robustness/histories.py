@@ -145,9 +145,16 @@ class Run:
 
     def read(self, keys: list[str]) -> None:
         """Read the keys, which nobody writes any more."""
+        self._each(keys, lin.GET)
+
+    def create(self, keys: list[str]) -> None:
+        """Create those of the keys which are not there."""
+        self._each(keys, lin.CREATE)
+
+    def _each(self, keys: list[str], kind: str) -> None:
         connection = self.connect()
         for key in keys:
-            while not self._operate(connection, key, lin.GET, None, None, 0):
+            while not self._operate(connection, key, kind, None, None, 0):
                 connection = self._reconnected()
 
     def end(self) -> None:
