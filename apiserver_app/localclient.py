@@ -17,7 +17,8 @@ from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.input import listoptions
 from apiserver_app.handlers.request import Request
-from apiserver_app.machinery import client, errors, kernel
+from apiserver_app.machinery import client, errors, kernel, waiting
+from apiserver_app.machinery.bucket import Bucket
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.pipeline import REQUEST_WORK, Pipeline
@@ -26,13 +27,19 @@ from apiserver_app.registry.generic import Selection
 from apiserver_app.registry.watchcache import Change, Subscription
 
 Params = dict[str, list[str]]  # of a query
+# by the resource of a request, or its verb, the bucket of the client set that sends it; None for
+# one without a limit, "" for all others
+Limits = Mapping[str, Bucket | None]
+UNLIMITED: Limits = {"": None}
+TOLD_SECONDS_MIN = 0.05  # of waits, as client-go logs them
 _NONE: Params = {}
 
 
 class LocalClient:
     """One component's way in. `credential` proves who it is at the authentication gate; `agent`
     is its User-Agent, `component` its name in the trace. The server's `own` work waits while the
-    server does not run; anybody else is refused then."""
+    server does not run; anybody else is refused then. Beyond its `limits` a request waits, as in
+    client-go (rest/request.go tryThrottle)."""
 
     def __init__(
         self,
@@ -43,8 +50,10 @@ class LocalClient:
         component: str = "",
         *,
         own: bool = False,
+        limits: Limits = UNLIMITED,
     ) -> None:
         self.identity = identity
+        self._limits = limits
         self._own = own
         self.component = component or agent
         self._pipeline = pipeline
@@ -205,6 +214,8 @@ class LocalClient:
             if not self._own:
                 life.check()
             await life.until_started()
+        if self._limits is not UNLIMITED and request.verb != "watch":
+            await self._throttle(request.call)
         # behind the request: what was read from a cache for it still holds when it is handled
         try:
             outcome = await self._pipeline.handle(request)
@@ -213,6 +224,19 @@ class LocalClient:
             raise
         await self._cluster.kernel.spend(REQUEST_WORK)
         return outcome
+
+    async def _throttle(self, call: Call) -> None:
+        limits, about = self._limits, call.info.storage if call.info is not None else ""
+        bucket = limits[about if about in limits else call.verb if call.verb in limits else ""]
+        if bucket is None:
+            return
+        running = self._cluster.kernel
+        seconds = bucket.take(running.now)
+        if seconds > 0:
+            await running.sleep(seconds)
+            if seconds >= TOLD_SECONDS_MIN:
+                waited = int(seconds * kernel.SECOND)
+                self._cluster.probe.tell("throttled", self.component, call.verb, call.path, waited)
 
     def _call(
         self,
@@ -278,7 +302,7 @@ class LocalWatch:
     ) -> None:
         self._audit = audit
         self._cluster = cluster
-        self._events: kernel.Mailbox[WatchEvent] = kernel.Mailbox(cluster.kernel)
+        self._events: waiting.Mailbox[WatchEvent] = waiting.Mailbox(cluster.kernel)
         self._subscription = Subscription(
             name, info.storage, info.etcd_prefix(selection.namespace),
             selection.selects(cluster.strategy(info)), self._sink,

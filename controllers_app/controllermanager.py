@@ -16,12 +16,13 @@ from typing import Protocol
 from apiserver_app.apis.certificates import Authority
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.controllers import CONTROLLERS, Entry
 from controllers_app.runtime import controller as runtime
 from controllers_app.runtime.component import Component

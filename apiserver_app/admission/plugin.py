@@ -176,6 +176,7 @@ class Given:
     config: Configuration = field(default_factory=Configuration)
     # the resource of an apiVersion and kind, if there is one
     resource_of: Callable[[str, str], ResourceInfo | None] = lambda version, kind: None
+    kernel: Kernel | None = None  # none, where nothing is written
     make_namespace: Callable[[str], Awaitable[None]] = _makes_nothing
     write_quota: Callable[[Object], Awaitable[None]] = _writes_nothing  # its status
     # what containers of an image used of "cpu" (millicores) or "memory" (bytes)

@@ -20,10 +20,11 @@ from apiserver_app.egress import outbound as out
 from apiserver_app.egress.serviceroutes import SERVICE_NAME
 from apiserver_app.machinery import errors, meta, releases
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.waiting import Signal
 from apiserver_app.registry.apiregistration.apiservices import (
     KEY,
     Found,

@@ -20,11 +20,12 @@ from typing import Protocol
 from apiserver_app.egress import servercerts, serviceroutes
 from apiserver_app.egress.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed, ServiceTarget
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import Kernel, Mailbox, Signal
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, HttpRequest, NodeError, Nodes
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
+from apiserver_app.machinery.waiting import Mailbox, Signal
 
 CALLS_MAX = 256  # concurrent calls
 DEADLINE = "context deadline exceeded"

@@ -24,7 +24,8 @@ from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.flowcontrol.workestimator import SERVICE_SECONDS, WIDEST, Work
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
+from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.waiting import Signal
 
 MESSAGE = "Too many requests, please try again later."
 

@@ -37,7 +37,7 @@ WRITE: tuple[type[Gate], ...] = (
 GATES = (*FILTERS, *WRITE)
 # those that the trace tells of; the others are steps of theirs
 TOLD = tuple(gate for gate in GATES if gate.name == gate.refuses_as)
-COSTS = {gate.name: gate.cost for gate in TOLD}
+COSTS = {gate.name: 0 if gate.waits else gate.cost for gate in TOLD}
 
 
 def described() -> list[Object]:

@@ -22,6 +22,7 @@ class Gate:
 
     name = ""
     cost = 0  # µs of virtual time
+    waits = False  # whether its cost is behind it when it is recorded
     source = ""  # the upstream file it models
     reads = False  # whether requests that change nothing pass it, too
     plugins = False  # whether it is a phase of admission

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from apiserver_app.etcd import wal
 from apiserver_app.gates.gate import Gate
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
@@ -37,20 +38,35 @@ class Current(Gate):
 
 
 class Etcd(Gate):
-    """The write itself."""
+    """The write itself, once its entry of etcd's log is on the disk."""
 
     name = refuses_as = "etcd"
-    cost = 900
+    cost = wal.SYNC
+    waits = True
     source = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go Create"
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._resource_of = cluster.cache.resource_of
         self._kernel = cluster.kernel
         self._counters = cluster.counters
+        self._wal = wal.Wal(cluster.kernel)
 
-    def decide(self, request: Request) -> Decision | Awaitable[Decision]:
-        return request.operation.store(request)
+    def decide(self, request: Request) -> Awaitable[Decision]:
+        return self._store(request)
+
+    async def _store(self, request: Request) -> Decision:
+        logs = request.operation.logs and not request.dry_run
+        behind = self._wal.behind() if logs else 0
+        synced = self._kernel.spend_time(behind + self.cost)
+        if synced is not None:
+            await synced
+        decision = request.operation.store(request)
+        if not isinstance(decision, Decision):
+            decision = await decision
+        if behind:
+            decision.detail["waited"] = behind
+        return decision
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
         resource = self._resource_of(decision.detail["key"])
-        self._counters.stored(decision.result, resource, self._kernel.now - decided)
+        self._counters.stored(decision.result, resource, decided - began)

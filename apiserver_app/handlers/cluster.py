@@ -6,7 +6,7 @@ Built once by the composition root; everything in it lives as long as the cluste
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from apiserver_app.admission.chain import Chain
@@ -32,6 +32,7 @@ from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import fields, labels
 from apiserver_app.machinery.types.scheme import Types
 from apiserver_app.registry.apiregistration.apiservices import Services
+from apiserver_app.registry.core.service import ips
 from apiserver_app.registry.core.service.ranges import Ranges
 from apiserver_app.registry.generic import Selection, Storage
 from apiserver_app.registry.strategy import Context, Strategies, Strategy
@@ -111,6 +112,8 @@ class ServiceAddresses:
 
     net: servicenet.ServiceNet
     ranges: Ranges
+    # what services that are about to be stored are to hold
+    reserved: list[set[ips.Held]] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -67,6 +67,7 @@ class Request:
     options: Object = _NONE  # of a deletion
     dry_run = False
     revision_named = False  # the client says which revision it changes
+    scale_revised = False  # the same of its scale
     managed: Any = None  # its metadata.managedFields before admission
     granted = ""  # why it may grant what it grants
     outcome: Outcome
@@ -119,6 +120,7 @@ class Operation:
     refuses_as = "decode"  # the gate of what is refused outside of them
     admits = CREATE  # the operation as admission calls it
     call = storagecalls.UPDATE  # of the storage interface, which refuses what etcd refuses
+    logs = True  # whether it writes to etcd
     # whether its object is stored as admission leaves it
     stores_object = False
     # whether its sender must be allowed to create the object, too

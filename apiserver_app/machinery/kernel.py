@@ -1,15 +1,17 @@
 """A small deterministic scheduler for native coroutines in virtual time.
 
-Tasks run in FIFO order, requests from outside (lane OUTSIDE) before all others. Timers fire one by
-one, ordered by (due, sequence), and only when no task is ready. `now` moves when a timer fires,
-when an input is admitted and when a hop is charged; never because the wall clock moved. So the same
-inputs at the same steps give the same run. A task never blocks on I/O.
+Tasks run in FIFO order, requests from outside (lane OUTSIDE) before all others. When no task is
+ready, the next hop ends or the next timer fires, ordered by (due, sequence); that moves `now`, and
+so does an input that is admitted; never the wall clock. So the same inputs at the same steps give
+the same run. While a request from outside is under way, many ready tasks do not keep it waiting:
+after each step of theirs the next hop ends. A task never blocks on I/O.
 
-Terms: a *step* is one resumption of a task or one timer; a *background* timer is housekeeping that
-a fast-forwarded clock does not wait for; while *frozen*, no step is taken. The *allowance* is what
-a step may do before it lets others go on; it counts work, not time, so every run pauses at the
-same places. A task's *label* says what it works on; it stands on the *board*, which outlives the
-process, while the task takes a step, and what is quarantined by its label is not run.
+Terms: a *hop* is work that takes a task time, while others go on; a *step* is one resumption of a
+task, one timer or one hop; a *background* timer is housekeeping that a fast-forwarded clock does
+not wait for; while *frozen*, no step is taken. The *allowance* is what a step may do before it lets
+others go on; it counts work, not time, so every run pauses at the same places. A task's
+*label* says what it works on; it stands on the *board*, which outlives the process, while the task
+takes a step, and what is quarantined by its label is not run.
 Never imports Django, Channels, asyncio or threading, and never reads a clock.
 """
 
@@ -17,18 +19,20 @@ from __future__ import annotations
 
 import heapq
 import struct
+import types
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Generic, TypeVar
-
-T = TypeVar("T")
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from typing import Any
 
 OUTSIDE = 0
 INSIDE = 1
 
 SECOND = 1_000_000
 
+FOREVER = 1 << 62
+
 ALLOWANCE = 64  # of a step, in items taken from a mailbox
+UNBROKEN_MAX = 64  # hops after which a task suspends, even if nothing else is due meanwhile
 LABEL_BYTES = 200
 WHERE = b" in "  # behind it a label says where, which is of no matter for what is quarantined
 QUARANTINED = "it stopped the cluster twice while it ran and is not run again"
@@ -44,6 +48,7 @@ class Task:
     """A coroutine and its state. `span` is the trace record to which its hops belong."""
 
     __slots__ = (
+        "awaited",
         "background",
         "coro",
         "done",
@@ -68,13 +73,14 @@ class Task:
         self.background = background
         self.span = span
         self.epoch = 0  # grows at each suspension, so that a stale wake-up is ignored
+        self.awaited = False  # its error is raised where it is awaited
         self.done = False
         self.error: BaseException | None = None
         self.throw: BaseException | None = None
         self.on_done: list[Callable[[Task], object]] = []
 
 
-class _Suspend:
+class Suspend:
     """Awaiting this hands the task to `register(task, epoch)`, which must arrange its wake-up."""
 
     __slots__ = ("register",)
@@ -84,6 +90,11 @@ class _Suspend:
 
     def __await__(self) -> Generator[Any, None, None]:
         yield self.register
+
+
+@types.coroutine
+def _hop(due: int) -> Generator[int, None, None]:
+    yield due
 
 
 class Kernel:
@@ -102,6 +113,15 @@ class Kernel:
         self.board: Any = bytearray(LABEL_BYTES)
         self.quarantined: frozenset[bytes] = frozenset()
         self.on_crash = on_crash
+        # until when hops may end, by whether only background tasks are at one
+        self.reach = (FOREVER, FOREVER)
+        self._hops: list[tuple[int, int, Task, int]] = []
+        self._working = 0  # foreground tasks among those in `_hops`
+        self.outside = 0  # tasks from outside among them
+        self._inside_ran = False  # whether a ready task did since the last hop
+        self._horizon = 0  # a hop of the current task that ends before it need not suspend
+        self.unbroken_max = UNBROKEN_MAX  # 0 while somebody waits to be let in at this moment
+        self._unbroken = 0  # hops that the current step may take in this way
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
         self._dropped: set[int] = set()  # sequences of timers that must not fire
@@ -128,7 +148,7 @@ class Kernel:
             span = parent.span if parent is not None else 0
         task = Task(name, coro, lane, background, span, label or name.encode())
         self.tasks[task] = None
-        self._ready[lane].append(task)
+        self._append(task)
         return task
 
     def branch(self, name: str, coro: Coroutine[Any, Any, Any]) -> Task:
@@ -151,11 +171,23 @@ class Kernel:
     async def sleep(self, seconds: float, *, background: bool | None = None) -> None:
         """Waits in virtual time. `background` overrides the task's own setting."""
         due = self.now + int(seconds * SECOND)
-        await _Suspend(lambda task, epoch: self._wake_at(due, task, epoch, background))
+        await Suspend(lambda task, epoch: self._wake_at(due, task, epoch, background))
+
+    def spend_time(self, cost: int) -> Awaitable[None] | None:
+        """A hop of the current task, which takes `cost` µs. Others go on meanwhile, if the task
+        awaits what this returns; where nothing else is due the clock moves on, and it is None."""
+        due = self.now + cost
+        if due < self._horizon and self._unbroken:
+            self._unbroken -= 1
+            self.now = due
+            self.steps += 1
+            self.allowance = ALLOWANCE
+            return None
+        return _hop(due)
 
     async def until(self, due: int) -> None:
         """Waits until virtual time `due` (µs)."""
-        await _Suspend(lambda task, epoch: self._wake_at(due, task, epoch, None))
+        await Suspend(lambda task, epoch: self._wake_at(due, task, epoch, None))
 
     def call_at(
         self, due: int, call: Callable[[Any], None], argument: Any, *, background: bool = False
@@ -164,6 +196,8 @@ class Kernel:
         for `drop`."""
         self._sequence += 1
         heapq.heappush(self._timers[background], (due, self._sequence, call, argument))
+        if due < self._horizon:
+            self._horizon = due
         return self._sequence
 
     def drop(self, handle: int) -> None:
@@ -184,17 +218,17 @@ class Kernel:
             task.lane = INSIDE
             self._ready[INSIDE].append(task)
 
-        await _Suspend(register)
+        await Suspend(register)
 
     async def hold(self) -> None:
         """Freezes the cluster here. After the thaw this task resumes first."""
 
         def register(task: Task, _epoch: int) -> None:
             self.frozen = True
-            self._ready[task.lane].appendleft(task)
+            self._ready[OUTSIDE].appendleft(task)
 
         allowance = self.allowance
-        await _Suspend(register)
+        await Suspend(register)
         self.allowance = allowance  # a run that is held pauses where any other does
 
     def cancel(self, task: Task) -> None:
@@ -203,8 +237,8 @@ class Kernel:
             return
         task.throw = Cancelled()
         task.epoch += 1
-        if task is not self.current and task not in self._ready[task.lane]:
-            self._ready[task.lane].append(task)
+        if task is not self.current and not self._is_ready(task):
+            self._append(task)
 
     def kill(self, task: Task) -> None:
         """Ends a suspended task immediately, as SIGKILL ends a process: nothing is awaited."""
@@ -217,38 +251,64 @@ class Kernel:
     async def join(self, task: Task) -> None:
         """Waits until the task is done. Does not raise its error."""
         if not task.done:
-            await _Suspend(
+            await Suspend(
                 lambda waiter, epoch: task.on_done.append(lambda _done: self.wake(waiter, epoch))
             )
+
+    async def together(self, name: str, coros: Iterable[Coroutine[Any, Any, Any]]) -> None:
+        """Runs them at the same time, until the last has ended; raises the first one's error. They
+        end with the task that waits for them."""
+        tasks = [self.spawn(name, coro) for coro in coros]
+        try:
+            for task in tasks:
+                task.awaited = True
+            for task in tasks:
+                await self.join(task)
+        finally:
+            for task in tasks:
+                if task is self.current:
+                    self.cancel(task)
+                else:
+                    self.kill(task)
+        for task in tasks:
+            if task.error is not None:
+                raise task.error
 
     def wake(self, task: Task, epoch: int) -> bool:
         """Makes a suspended task ready unless something else has woken it already."""
         if task.epoch != epoch or task.done:
             return False
         task.epoch += 1
-        self._ready[task.lane].append(task)
+        self._append(task)
         return True
 
     # -- what the host calls --------------------------------------------------------------------
 
     def run_ready(self, steps_max: int) -> int:
         """Takes up to steps_max steps and returns how many it took. Stops when frozen or when no
-        task is ready."""
+        task is ready and no hop may end. Timers fire here only if a hop ends after them."""
         outside, inside = self._ready
         taken = 0
         while taken < steps_max and not self.frozen:
             if outside:
-                task = outside.popleft()
+                self._step(outside.popleft())
+            elif inside and not (self.outside and self._inside_ran):
+                self._inside_ran = True
+                self._step(inside.popleft())
+            elif self._hops and self._hops[0][0] <= self.reach[not self._working]:
+                self._end_hop()
             elif inside:
-                task = inside.popleft()
+                self._step(inside.popleft())
             else:
                 break
-            self._step(task)
             taken += 1
         return taken
 
     def has_ready(self) -> bool:
-        return bool(self._ready[0] or self._ready[1])
+        """Whether there is a step to take before any timer."""
+        if self._ready[0] or self._ready[1]:
+            return True
+        return bool(self._hops) and self._hops[0][0] <= self.reach[not self._working]
 
     def has_outside(self) -> bool:
         return bool(self._ready[OUTSIDE])
@@ -263,6 +323,9 @@ class Kernel:
         if self._dropped:
             self._trim()
         foreground, background = self._timers
+        if jump and foreground and self._hops and self._hops[0][0] <= foreground[0][0]:
+            self._end_hop()
+            return True
         limit = max(self.now, target)
         if jump and foreground and foreground[0][0] > limit:
             limit = foreground[0][0]
@@ -289,11 +352,14 @@ class Kernel:
         foreground, background = self._timers
         if jump and foreground:
             return 0
-        dues = [heap[0][0] for heap in (foreground, background) if heap]
+        dues = [heap[0][0] for heap in (foreground, background, self._hops) if heap]
         return min(dues) if dues else None
 
     def advance(self, target: int) -> None:
-        """Moves virtual time forward to an input's timestamp. Time never goes back."""
+        """Moves virtual time forward to an input's timestamp, but never back and not past the end
+        of a hop."""
+        if self._hops:
+            target = min(target, self._hops[0][0])
         if target > self.now:
             self.now = target
 
@@ -304,11 +370,49 @@ class Kernel:
         self.tasks.clear()
         for lane in self._ready:
             lane.clear()
-        for heap in self._timers:
+        for heap in (*self._timers, self._hops):
             heap.clear()
+        self._working = self.outside = 0
         self._dropped.clear()
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _append(self, task: Task) -> None:
+        self._ready[task.lane].append(task)
+        self._horizon = 0
+
+    def _is_ready(self, task: Task) -> bool:
+        return task in self._ready[OUTSIDE] or task in self._ready[INSIDE]
+
+    def _end_hop(self) -> None:
+        """Moves to the end of the next hop, or fires the timer that is due before it."""
+        hop = self._hops[0]
+        if self._dropped:
+            self._trim()
+        foreground, background = self._timers
+        if (foreground and foreground[0][:2] < hop[:2]) or (
+            background and background[0][:2] < hop[:2]
+        ):
+            self.fire_timer(hop[0], jump=False)
+            return
+        due, _, task, epoch = heapq.heappop(self._hops)
+        self._working -= not task.background
+        self.outside -= task.lane == OUTSIDE
+        self._inside_ran = False
+        if due > self.now:
+            self.now = due
+        if task.epoch == epoch:
+            self._step(task)
+
+    def _look_ahead(self, task: Task) -> int:
+        """Until when nothing can happen but what the task does."""
+        if self._ready[0] or self._ready[1]:
+            return 0
+        found = self.reach[task.background] + 1
+        for heap in (self._hops, *self._timers):
+            if heap and heap[0][0] < found:
+                found = heap[0][0]
+        return found
 
     def _trim(self) -> None:
         """Removes dropped timers from the top of the heaps."""
@@ -319,9 +423,9 @@ class Kernel:
     def _wake_at(self, due: int, task: Task, epoch: int, background: bool | None) -> None:
         if background is None:
             background = task.background
-        self.call_at(due, self._wake_pair, (task, epoch), background=background)
+        self.call_at(due, self.wake_pair, (task, epoch), background=background)
 
-    def _wake_pair(self, pair: tuple[Task, int]) -> None:
+    def wake_pair(self, pair: tuple[Task, int]) -> None:
         self.wake(*pair)
 
     def _step(self, task: Task) -> None:
@@ -331,6 +435,8 @@ class Kernel:
         self.steps += 1
         self.allowance = ALLOWANCE
         _write_label(self.board, 0, task.label)
+        self._unbroken = self.unbroken_max
+        self._horizon = self._look_ahead(task)
         try:
             if task.throw is None:
                 register = task.coro.send(None)
@@ -343,13 +449,20 @@ class Kernel:
             self._finish(task, error)
         except Exception as error:  # a bug: the host decides what happens
             self._finish(task, error)
-            if self.on_crash is None:
-                raise
-            self.on_crash(task, error)
+            if not task.awaited:
+                if self.on_crash is None:
+                    raise
+                self.on_crash(task, error)
         else:
-            register(task, task.epoch)
-            if task.throw is not None and task not in self._ready[task.lane]:
-                self._ready[task.lane].append(task)
+            if register.__class__ is int:
+                self._sequence += 1
+                heapq.heappush(self._hops, (register, self._sequence, task, task.epoch))
+                self._working += not task.background
+                self.outside += task.lane == OUTSIDE
+            else:
+                register(task, task.epoch)
+            if task.throw is not None and not self._is_ready(task):
+                self._append(task)
         finally:
             self.current = None
 
@@ -360,123 +473,3 @@ class Kernel:
         for call in task.on_done:
             call(task)
         task.on_done.clear()
-
-
-class Signal:
-    """An event that wakes its waiters and stays set until cleared."""
-
-    __slots__ = ("_kernel", "_waiters", "is_set")
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._waiters: deque[tuple[Task, int]] = deque()
-        self.is_set = False
-
-    def set(self) -> None:
-        self.is_set = True
-        while self._waiters:
-            self._kernel.wake(*self._waiters.popleft())
-
-    def clear(self) -> None:
-        self.is_set = False
-
-    async def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Waits until set; returns False when the timeout expired first."""
-        if self.is_set:
-            return True
-        if timeout_seconds is None:
-            while not self.is_set:
-                await _Suspend(self._register)
-            return True
-        due = self._kernel.now + int(timeout_seconds * SECOND)
-        handle = 0
-
-        def register(task: Task, epoch: int) -> None:
-            nonlocal handle
-            self._register(task, epoch)
-            handle = self._kernel.call_at(
-                due, self._kernel._wake_pair, (task, epoch), background=task.background
-            )
-
-        while not self.is_set and self._kernel.now < due:
-            await _Suspend(register)
-            if self._kernel.now < due:
-                self._kernel.drop(handle)
-        return self.is_set
-
-    def _register(self, task: Task, epoch: int) -> None:
-        self._waiters.append((task, epoch))
-
-
-class Lock:
-    """A mutex that waiters acquire in the order in which they asked for it."""
-
-    __slots__ = ("_held", "_kernel", "_waiters")
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._waiters: deque[tuple[Task, int]] = deque()
-        self._held = False
-
-    async def __aenter__(self) -> None:
-        while self._held:
-            await _Suspend(self._register)
-        self._held = True
-
-    async def __aexit__(self, *_error: object) -> None:
-        self._held = False
-        while self._waiters:
-            if self._kernel.wake(*self._waiters.popleft()):
-                return
-
-    def _register(self, task: Task, epoch: int) -> None:
-        self._waiters.append((task, epoch))
-
-
-class Mailbox(Generic[T]):
-    """An unbounded FIFO between tasks; its producers limit how much they put."""
-
-    __slots__ = ("_items", "_kernel", "_waiters", "closed")
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._items: deque[T] = deque()
-        self._waiters: deque[tuple[Task, int]] = deque()
-        self.closed = False
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def put(self, item: T) -> None:
-        self._items.append(item)
-        self._wake_one()
-
-    def close(self) -> None:
-        """Accepts no more items: once the mailbox is empty, `get` returns None."""
-        self.closed = True
-        while self._waiters:
-            self._kernel.wake(*self._waiters.popleft())
-
-    async def get(self) -> T | None:
-        """The next item, or None once the mailbox is closed and empty."""
-        if self._items:
-            await self._kernel.spend(1)
-        while not self._items:
-            if self.closed:
-                return None
-            await _Suspend(self._register)
-        return self._items.popleft()
-
-    def drain(self) -> list[T]:
-        """Takes and returns all items that are there now."""
-        items = list(self._items)
-        self._items.clear()
-        return items
-
-    def _register(self, task: Task, epoch: int) -> None:
-        self._waiters.append((task, epoch))
-
-    def _wake_one(self) -> None:
-        while self._waiters:
-            if self._kernel.wake(*self._waiters.popleft()):
-                return

@@ -30,6 +30,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     ),
     # the authentication gate's detail names the user
     "gate": ("gate", "verdict", "detail"),
+    # a client's own limit held a request back, which comes next; waited is in µs
+    "throttled": ("client", "verb", "path", "waited"),
     # an admission plugin that changed the object, refused it, called a webhook (detail.calls) or
     # evaluated policies (detail.policies); ops is the JSON patch it made. Plugins before it that
     # only allowed or did not apply are in passed: [[names, verdict, why], ...]; the last of them

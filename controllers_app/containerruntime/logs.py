@@ -13,8 +13,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
+from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT, LogOptions
+from apiserver_app.machinery.waiting import Signal
 
 BYTES_MAX = 256 * 1024  # of one instance; what is older is rotated away
 ENTRIES_MAX = 4096

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import QUARANTINED, SECOND, WHERE, Lock
+from apiserver_app.machinery.kernel import QUARANTINED, SECOND, WHERE
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, Lines, LogOptions, NodeError, Process
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.waiting import Lock
 from controllers_app.containerruntime import entrypoint, instances, logs
 from controllers_app.containerruntime.addresses import Addresses
 from controllers_app.containerruntime.containers import Container, Containers

@@ -52,7 +52,7 @@ class ReplicaSetController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
+        self._pod_control = podcontrol.PodControl(ctx.kernel, ctx.client, ctx.recorder)
         self._sets, self._pods = self.caches[self.resource], self.caches["pods"]
         self._pods.census(_CENSUS, indexes.controller_uid, podstate.replica_facts)
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from apiserver_app.machinery.kernel import Signal
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, Lines, LogOptions, Process
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.cri.images import Image
 from controllers_app.shell.filesystem import Disk, Files, Folder
 from controllers_app.shell.machine import Endpoint

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.bucket import Bucket
 from apiserver_app.machinery.client import STRATEGIC_PATCH, Client
-from apiserver_app.machinery.kernel import SECOND, Kernel, Mailbox
+from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.workqueue import Bucket
+from apiserver_app.machinery.waiting import Mailbox
 
 QUEUE_MAX = 1000
 CACHE_MAX = 4096

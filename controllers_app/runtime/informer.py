@@ -17,9 +17,10 @@ from typing import Any
 
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.runtime import indexes
 from controllers_app.runtime.taskgroup import TaskGroup
 

@@ -193,7 +193,8 @@ class Scheduler:
             await self._probe.hop("done", *ended, 0)
 
     async def _attempt(self, key: str) -> Ended | None:
-        """Decide and bind; None when its node has to be prepared first, which goes on apart."""
+        """Decide; None once it is decided: the binding goes on apart, while other pods have their
+        turn."""
         pod = self._handlers.pod(key)
         if pod is None or pod["spec"].get("nodeName") or meta.is_deleting(pod):
             self.queue.remove(key)
@@ -208,34 +209,35 @@ class Scheduler:
         filtered = framework.run_filters(self._filters, info, cache, nominator, self._start)
         if filtered.total and not filtered.nominated:
             self._start = (self._start + len(filtered.looked_at)) % filtered.total
+        scored: framework.Scored | framework.PreScoreFailed | None = None
+        if len(filtered.feasible) > 1:  # on the nodes as they were filtered
+            try:
+                scored = framework.run_scores(self._scorers, info, filtered.feasible, cache)
+            except framework.PreScoreFailed as error:
+                scored = error
         await self._probe.hop("schedule", "filter", key, filtered.detail())
         if not filtered.feasible:
             return await self._fail(key, info, filtered)
-        if len(filtered.feasible) == 1:
+        if isinstance(scored, framework.PreScoreFailed):
+            return await self._unbound(key, info, str(scored))
+        if scored is None:
             chosen = filtered.feasible[0].name
             why = "the only node that passed the filters"
             if filtered.nominated:
                 why = "the pod was nominated for it"
             detail: Object = {"node": chosen, "why": why}
         else:
-            try:
-                scored = framework.run_scores(self._scorers, info, filtered.feasible, cache)
-            except framework.PreScoreFailed as error:
-                return await self._unbound(key, info, str(error))
             await self._probe.hop("schedule", "score", key, scored.detail())
             chosen, detail = self._select(scored)
         await self._probe.hop("schedule", "select", key, detail)
         self.cache.place(info, chosen)
         nominator.remove(meta.uid_of(pod))
-        if filtered.reservers:
-            promised = framework.run_reserve(filtered.reservers, info, chosen)
-            if promised:  # which takes its time: other pods have their turn meanwhile
-                task = self._kernel.current
-                assert task is not None
-                prepared = self._conclude(key, self._prepare(key, info, chosen, promised))
-                self._group.spawn(f"{NAME}/bind {key}", prepared, span=task.span)
-                return None
-        return await self._bind(key, info, chosen)
+        promised = framework.run_reserve(filtered.reservers, info, chosen)
+        task = self._kernel.current
+        assert task is not None
+        bound = self._conclude(key, self._prepare(key, info, chosen, promised))
+        self._group.spawn(f"{NAME}/bind {key}", bound, span=task.span)
+        return None
 
     async def _prepare(
         self, key: str, info: PodInfo, node: str, promised: Sequence[tuple[Plugin, Any]]

@@ -15,9 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
+from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.scheduler.framework import ClusterEvent
 from controllers_app.scheduler.nominator import Nominator
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from apiserver_app.machinery.kernel import Kernel, Mailbox
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.waiting import Mailbox
 
 BACKLOG_MAX = 64  # connections that wait to be taken; more are refused
 BYTES_MAX = 1 << 20  # that a program leaves unread

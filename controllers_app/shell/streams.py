@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
+from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.shell.cgroup import OPERATIONS, Cgroup
 from controllers_app.shell.exits import Interrupted, OutputFull, TimedOut
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from apiserver_app.http import discovery
-from apiserver_app.localclient import LocalClient
+from apiserver_app.localclient import UNLIMITED, Limits, LocalClient
+from apiserver_app.machinery.bucket import Bucket
 from apiserver_app.machinery.meta import Credential, TlsPeer
 from apiserver_app.pipeline import Pipeline
 
 _APISERVER, _MASTERS = "system:apiserver", ("system:masters",)
 _SERVER, _MANAGER = "kube-apiserver", "kube-controller-manager"
+# requests a second, and at once: --kube-api-qps and --kube-api-burst
+_OF_MANAGER, _OF_SCHEDULER = (20, 30), (50, 100)
+# what cmd/kube-controller-manager/app/core.go makes of it for some
+_OF_CONTROLLER = {"namespace-controller": (400, 3000), "generic-garbage-collector": (40, 30)}
+_LEASES, _EVENTS = "leases", "events"
 
 
 class Clients:
@@ -29,12 +35,32 @@ class Clients:
 
     def client(
         self, user: str, agent: str, groups: tuple[str, ...] = (), component: str = "",
-        *, own: bool = False,
+        *, own: bool = False, limits: Limits | None = None,
     ) -> LocalClient:  # fmt: skip
         """For a component that presents a client certificate of the cluster's CA."""
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
         component = component or agent.partition("/")[0]
-        return LocalClient(self._pipeline, user, credential, agent, component, own=own)
+        return LocalClient(
+            self._pipeline, user, credential, agent, component, own=own,
+            limits=limits or UNLIMITED,
+        )  # fmt: skip
+
+    def manager(self, component: str) -> LocalClient:
+        """For what is shared by all controllers; their caches have a client set of their own."""
+        limits = {"": Bucket(*_OF_MANAGER), "list": Bucket(*_OF_MANAGER), _LEASES: None}
+        agent = self.agent(_MANAGER, "shared-informers")
+        return self.client(f"system:{_MANAGER}", agent, component=component, limits=limits)
+
+    def scheduler(self, component: str) -> LocalClient:
+        limits = {"": Bucket(*_OF_SCHEDULER), _EVENTS: Bucket(*_OF_SCHEDULER), _LEASES: None}
+        agent = self.agent("kube-scheduler", "scheduler")
+        return self.client("system:kube-scheduler", agent, component=component, limits=limits)
+
+    def kubelet(self, node: str, rate: tuple[int, int]) -> LocalClient:
+        """`rate`: its kubeAPIQPS and kubeAPIBurst, and those of events. Heartbeats have none."""
+        limits = {"": Bucket(*rate), _EVENTS: Bucket(*rate), "nodes": None, _LEASES: None}
+        agent, groups = self.agent("kubelet"), ("system:nodes",)
+        return self.client(f"system:node:{node}", agent, groups, f"kubelet/{node}", limits=limits)
 
     def loopback(self, component: str = "") -> LocalClient:
         """For the API server itself."""
@@ -51,9 +77,10 @@ class Clients:
     def account(self, account: str, component: str) -> LocalClient:
         """For a controller that will present a token of its own service account, or, without one,
         for the controller manager."""
+        limits = {"": Bucket(*_OF_CONTROLLER.get(account, _OF_MANAGER))}
         if not account:
             agent = self.agent(_MANAGER, "tokens-controller")
-            return self.client(f"system:{_MANAGER}", agent, component=component)
+            return self.client(f"system:{_MANAGER}", agent, component=component, limits=limits)
         identity = f"system:serviceaccount:kube-system:{account}"
         agent = self.agent(_MANAGER, identity)
-        return LocalClient(self._pipeline, identity, Credential(), agent, component)
+        return LocalClient(self._pipeline, identity, Credential(), agent, component, limits=limits)

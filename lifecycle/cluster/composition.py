@@ -267,8 +267,9 @@ class Cluster:
         stored = strategies.strategies(self.resources.all)
         counting = counters.Counters()
         admitting = configured.admission(
-            given, self.resources, self.features, self._make_namespace, self._write_quota
-        )
+            given, self.resources, self.features, self._make_namespace, self._write_quota,
+            self.kernel,
+        )  # fmt: skip
         return ClusterContext(
             name=state.name,
             version=self.version,

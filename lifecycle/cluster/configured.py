@@ -42,6 +42,7 @@ def admission(
     features: frozenset[str],
     make_namespace: Callable[[str], Awaitable[None]],
     write_quota: Callable[[Object], Awaitable[None]],
+    kernel: Kernel,
 ) -> tuple[Plugin, ...]:
     """The admission plugins that the version and the flags ask for."""
     version = resources.version
@@ -59,6 +60,7 @@ def admission(
             resource_of=resource_of,
             make_namespace=make_namespace,
             write_quota=write_quota,
+            kernel=kernel,
         ),
         names,
     )

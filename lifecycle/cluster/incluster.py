@@ -12,8 +12,9 @@ from typing import Any
 from apiserver_app.handlers.server.life import Life
 from apiserver_app.http.exchange import Headers, Request
 from apiserver_app.http.server import Server
-from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.waiting import Signal
 
 BYTES_MAX = 4 << 20
 

@@ -72,11 +72,7 @@ def control_plane(
     kernel, probe, rand, version = context.kernel, context.probe, context.rand, context.version
     manager = controllermanager.build(
         kernel, probe, rand,
-        clients.client(
-            "system:kube-controller-manager",
-            clients.agent("kube-controller-manager", "shared-informers"),
-            component=controllermanager.NAME,
-        ),
+        clients.manager(controllermanager.NAME),
         clients.account, version=version, root_ca=inputs.ca_pem,
         authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, tokens),
         check_types=TypeChecker(
@@ -86,10 +82,7 @@ def control_plane(
     )  # fmt: skip
     chooser = scheduler.build(
         kernel, probe, rand,
-        clients.client(
-            "system:kube-scheduler", clients.agent("kube-scheduler", "scheduler"),
-            component=scheduler.NAME,
-        ),
+        clients.scheduler(scheduler.NAME),
         version=version,
     )  # fmt: skip
     return {
@@ -105,9 +98,7 @@ def kubelets(
     nodes = []
     for number in range(1, inputs.nodes + 1):
         name = f"node-{number}"
-        client = clients.client(
-            f"system:node:{name}", clients.agent("kubelet"), ("system:nodes",), f"kubelet/{name}"
-        )
+        client = clients.kubelet(name, (50, 100) if context.version.minor >= 27 else (5, 10))
         nodes.append(
             kubelet.build(
                 context.kernel,

@@ -97,10 +97,9 @@ class Recorder:
         self.seq = seq = self.seq + 1
         fields = (name, verdict, detail)
         self._records.append((seq, kernel.now, "gate", span, fields))
-        kernel.now += gates.COSTS[name]
         if self._armed:
-            return self._maybe_hold("gate", fields, span, seq)
-        return None
+            return self._held_gate(fields, span, seq)
+        return kernel.spend_time(gates.COSTS[name])
 
     async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
         kernel = self.kernel
@@ -113,13 +112,17 @@ class Recorder:
             task = kernel.current
             span = task.span if task is not None else 0
         self._records.append((seq, kernel.now, kind, span, fields))
-        kernel.now += gates.COSTS[fields[0]] if kind == "gate" else COSTS.get(kind, 0)
         if self._armed:
             if kind == "request":
                 self._requests[seq] = fields
             await self._maybe_hold(kind, fields, span, seq)
             if kind == "response":
                 self._requests.pop(span, None)
+        cost = COSTS.get(kind)
+        if cost is not None:
+            waits = kernel.spend_time(cost)
+            if waits is not None:
+                await waits
         return seq
 
     # -- control --------------------------------------------------------------------------------
@@ -175,6 +178,12 @@ class Recorder:
         return Batch(first, last, now - epoch, b",".join(stored), b",".join(live))
 
     # -- inside ---------------------------------------------------------------------------------
+
+    async def _held_gate(self, fields: tuple[Any, ...], span: int, seq: int) -> None:
+        await self._maybe_hold("gate", fields, span, seq)
+        waits = self.kernel.spend_time(gates.COSTS[fields[0]])
+        if waits is not None:
+            await waits
 
     def _note(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> None:
         """A record that is only told of cannot hold: the next hop does so in its place."""

@@ -151,6 +151,14 @@ export interface ControlRecord extends Told {
   detail: Detail;
 }
 
+export interface ThrottledRecord extends Told {
+  kind: 'throttled';
+  client: string;
+  verb: string;
+  path: string;
+  waited: number;
+}
+
 export interface HeldRecord extends Told {
   kind: 'held';
   at: number;
@@ -173,6 +181,7 @@ export type TraceRecord =
   | KubeletRecord
   | ClockRecord
   | ControlRecord
+  | ThrottledRecord
   | HeldRecord;
 
 /** What stands at the top of a recording, and in the first message of a live cluster. */

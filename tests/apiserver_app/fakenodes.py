@@ -10,6 +10,7 @@ Container `gone` does not run. A lively one's log ends by itself a second after 
 from __future__ import annotations
 
 from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery import waiting
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import (
     STDERR,
@@ -30,7 +31,7 @@ LINE = b"y" * 1023 + b"\n"
 
 class FakeLines:
     def __init__(self, kernel: kernels.Kernel, options: LogOptions) -> None:
-        self.box: kernels.Mailbox[bytes] = kernels.Mailbox(kernel)
+        self.box: waiting.Mailbox[bytes] = waiting.Mailbox(kernel)
         self.options = options
         self.closed = False
 
@@ -45,7 +46,7 @@ class FakeProcess:
     """Its output is a mailbox; `flood` is how many MiB it would still write."""
 
     def __init__(self, kernel: kernels.Kernel, command: list[str]) -> None:
-        self.box: kernels.Mailbox[tuple[str, bytes]] = kernels.Mailbox(kernel)
+        self.box: waiting.Mailbox[tuple[str, bytes]] = waiting.Mailbox(kernel)
         self.exit_code: int | None = None
         self.hung_up = False
         self.written = b""
@@ -103,7 +104,7 @@ class FakeProcess:
 
 class FakeConnection:
     def __init__(self, kernel: kernels.Kernel, port: int) -> None:
-        self.box: kernels.Mailbox[bytes] = kernels.Mailbox(kernel)
+        self.box: waiting.Mailbox[bytes] = waiting.Mailbox(kernel)
         self.closed = False
         self.asked = b""
         self._port = port

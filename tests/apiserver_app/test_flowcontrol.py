@@ -123,7 +123,7 @@ def narrow(**response: Any) -> Session:
 def crowd(session: Session, count: int) -> list[Answer]:
     """So many requests at once. Each waits for its namespace to appear, and keeps its seat."""
     sent = [
-        session.request("POST", ABSENT, configmap(f"c{number}"), user="teacher", settle=False)
+        session.send("POST", ABSENT, configmap(f"c{number}"), user="teacher")
         for number in range(count)
     ]  # fmt: skip
     session.settle()
@@ -179,7 +179,7 @@ def test_a_level_without_queues_refuses_at_once() -> None:
 
 def test_the_exempt_never_wait() -> None:
     session = narrow(type="Reject")
-    sent = [session.request("POST", ABSENT, configmap(f"q{n}"), settle=False) for n in range(3)]
+    sent = [session.send("POST", ABSENT, configmap(f"q{n}")) for n in range(3)]
     session.settle()
     assert [answer.status for answer in sent] == [404, 404, 404]
 
@@ -244,7 +244,7 @@ def test_the_dumps_show_levels_queues_and_who_waits() -> None:
     session = narrow(**queuing(2, 1, 50))
     level = session.cluster.context.flow.levels["narrow"]
     endless(level)
-    session.request("GET", PODS, user="teacher", settle=False)
+    session.send("GET", PODS, user="teacher")
     rows = {}
     for name in ("dump_priority_levels", "dump_queues", "dump_requests?includeRequestDetails=1"):
         text = session.request("GET", f"{DUMPS}/{name}", settle=False).text.decode()

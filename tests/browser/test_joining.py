@@ -46,7 +46,8 @@ def test_who_joins_gets_the_state_and_the_recent_past_and_nothing_twice(demo: De
     assert hello["hello"]["seq"] == last and 0 < last - keyframe["seq"] < 3000
     got = [one["seq"] for frame in rest for one in frame["records"]]
     assert got == list(range(keyframe["seq"] + 1, last + 1))
-    pods = [one for one in keyframe["records"] if one.get("resource") == "pods"]
+    writes = [one for one in keyframe["records"] if one["kind"] == "write"]
+    pods = [one for one in writes if one["resource"] == "pods"]
     assert len([one for one in pods if one["namespace"] == "default"]) == PODS
     _, whole = feed(demo, "from=1", last)
     assert size < whole / 3

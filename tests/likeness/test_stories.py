@@ -36,6 +36,8 @@ def test_each_component_sends_what_the_real_one_sent(
             if (one.who == component or (component == "everybody" and one.who != ADMIN))
             and (_resource(one) not in EVENTS or _names_events(lines))
         ]  # fmt: skip
+        if not any(" 409" in line for line in lines):
+            sent = _without_conflicts(sent)
         if who.endswith(" by object"):
             _compare_by_object(component, wanted, sent)
         elif who.endswith(" among others"):
@@ -66,6 +68,20 @@ def _resource(sent: Sent) -> str:
 
 def _names_events(lines: list[str]) -> bool:
     return any(line.split()[1] in EVENTS for line in lines)
+
+
+def _without_conflicts(sent: list[Sent]) -> list[Sent]:
+    """Whether two writers of one object meet is a matter of moments, on the real one too: a write
+    that met a conflict is left out, with the read before the next try."""
+    kept, again = [], set()
+    for one in sent:
+        if one.line.endswith(" 409"):
+            again.add(one.about)
+        elif one.about in again and one.line.startswith("get "):
+            again.remove(one.about)
+        else:
+            kept.append(one)
+    return kept
 
 
 def _compare_bodies(who: str, wanted: list[Any], sent: list[Sent]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from apiserver_app.machinery.serializer import bodies
 from apiserver_app.machinery.syntax import labels
 from lifecycle.hosting import scripted
 from lifecycle.hosting.scripted import Answer, Session
+from lifecycle.hosting.worker import clusterhost
 from tests.apiserver_app.cluster import CONFIGMAPS, JSON_PATCH, MERGE, bare_session, configmap
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
@@ -47,15 +49,22 @@ BINDING = {
 
 def test_costly_expressions_are_evaluated_in_steps_between_which_others_have_their_turn() -> None:
     session = bare_session()
+    before = session.cluster.kernel.steps
+    assert session.request("POST", CONFIGMAPS, configmap("cheap")).status == 201
+    usual = session.cluster.kernel.steps - before
     path = f"{ADMISSION}/validatingadmissionpolicies"
     assert session.request("POST", path, policy([COSTLY] * 10)).status == 201
     path = f"{ADMISSION}/validatingadmissionpolicybindings"
     assert session.request("POST", path, BINDING).status == 201
     before = session.cluster.kernel.steps
-    costly = session.request("POST", CONFIGMAPS, configmap("a"), settle=False)
+    session.host.wall = itertools.count(step=0.001).__next__  # each step takes long
+    costly = session.send("POST", CONFIGMAPS, configmap("a"))
+    session.host.run_slice(0.0)
     assert not costly.done  # the slice is over, and others are let in
+    other = session.request("GET", f"{CONFIGMAPS}/cheap", settle=False)
+    assert other.status == 200 and not costly.done
     session.settle()
-    assert costly.status == 201 and session.cluster.kernel.steps - before > 10
+    assert costly.status == 201 and session.cluster.kernel.steps - before > usual + 10
 
 
 def definition(rules: int) -> dict[str, Any]:
@@ -140,6 +149,18 @@ def test_who_sends_many_requests_waits_behind_others_and_not_they_behind_him() -
     assert [one for one in order if one != "other"] == [str(number) for number in range(50)]
 
 
+def test_not_all_that_wait_are_under_way_at_once() -> None:
+    session, order = bare_session(), list[str]()
+    mark = session.cluster.recorder.seq
+    for number in range(3 * clusterhost.UNDER_WAY_MAX):
+        offered(session, "student", f"{number}", order)
+    session.settle()
+    sides = {"request": 1, "response": -1}
+    told = [sides.get(one["kind"], 0) for one in session.records() if one["seq"] > mark]
+    assert max(itertools.accumulate(told)) == clusterhost.UNDER_WAY_MAX
+    assert len(order) == 3 * clusterhost.UNDER_WAY_MAX
+
+
 def offered(session: Session, user: str, name: str, order: list[str]) -> None:
     """A request that waits with others for a slice to take it in."""
 
@@ -147,7 +168,7 @@ def offered(session: Session, user: str, name: str, order: list[str]) -> None:
         def head(self, *args: Any, **more: Any) -> None:
             order.append(name)
 
-    request = Request("GET", CONFIGMAPS, "", [], b"", scripted.identity(user))
+    request = Request("GET", "/version", "", [], b"", scripted.identity(user))
     session.host.request(0, request, Noted(), user)
 
 

@@ -55,6 +55,7 @@ class Evict(Operation):
         deletes.check_preconditions(info, pod, request.options)
         if not _needs_no_budget(pod):
             await _take_from_budget(cluster, pod, request.dry_run)
+            pod = cluster.storage.get(info, request.namespace, request.name)[0]
         if not request.dry_run:
             marked = _with_condition(pod, meta.rfc3339(cluster.kernel.now))
             pod = cluster.storage.update(info, marked, pod, subresource="eviction")

@@ -12,9 +12,9 @@ from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.input import bodies, patching
 from apiserver_app.handlers.request import Operation, Request
-from apiserver_app.handlers.verbs import fieldowners, writes
+from apiserver_app.handlers.verbs import fieldowners, rest, writes
 from apiserver_app.machinery import client, errors, meta
-from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.syntax import labels
 from apiserver_app.registry import storagecalls
@@ -62,6 +62,8 @@ class UpdateScale(writes.Update):
         wanted = _wanted(request, _scale_of(info, obj))
         replicas = (wanted.get("spec") or {}).get("replicas", 0)
         revision = (wanted.get("metadata") or {}).get("resourceVersion")
+        shown = request.verb == "patch" and revision == obj["metadata"]["resourceVersion"]
+        request.scale_revised = bool(revision) and not shown
         if replicas < 0:
             why = "must be greater than or equal to 0"
             return [errors.invalid_value("spec.replicas", replicas, why)]
@@ -77,6 +79,13 @@ class UpdateScale(writes.Update):
         changed["metadata"] = metadata
         request.raw = changed
         return []
+
+    def tries_again(self, request: Request, error: ApiError) -> bool:
+        if not rest.is_stale(error) or (request.scale_revised and not writes.is_gone(request)):
+            return False
+        call = request.call
+        request.raw, request.verb, request.content_type = None, call.verb, call.content_type
+        return True
 
     def log(self, request: Request, raw: Object) -> None:
         """The object is nothing that was sent: the scale was logged."""
@@ -95,12 +104,12 @@ def _wanted(request: Request, now: Object) -> Object:
     """The scale that was sent, or that a patch makes of the present one."""
     if request.verb != "patch":
         raw = bodies.read(request, _ABOUT)
-        if request.audit is not None:
+        if request.audit is not None and not request.attempt:
             request.audit.requested(raw)
     else:
         patching.check_type(request)
         patching.read(request)
-        if request.audit is not None:
+        if request.audit is not None and not request.attempt:
             request.audit.patched(request.patch)
         if request.content_type == client.APPLY_PATCH:
             raw = fieldowners.applied(request, _ABOUT, now)

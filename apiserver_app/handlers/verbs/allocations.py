@@ -13,15 +13,34 @@ pkg/registry/core/service/{ipallocator,portallocator}/controller.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from apiserver_app.registry.core.service import ips
 from apiserver_app.registry.core.service.ranges import addresses_of
 
 SERVICES, ADDRESSES = "services", "ipaddresses.networking.k8s.io"
 REPAIR_SECONDS = 180
 _GROUP = "ipaddress.kubernetes.io"
 _LABELS = {f"{_GROUP}/ip-family": "IPv4", f"{_GROUP}/managed-by": "ipallocator.k8s.io"}
+
+
+@contextmanager
+def reserved(cluster: ClusterContext, obj: Object, old: Object | None = None) -> Iterator[None]:
+    """Nobody else gets meanwhile what the service is to hold; 409 when somebody just did."""
+    wanted = ips.held(obj) - (ips.held(old) if old is not None else set())
+    key, others = meta.key_of(obj), cluster.addresses.reserved
+    taken = [ips.held(one) for one in cluster.cache.list(SERVICES) if meta.key_of(one) != key]
+    if wanted and not wanted.isdisjoint(set().union(*taken, *others)):
+        raise errors.conflict("", SERVICES, meta.name_of(obj), errors.MODIFIED)
+    others.append(wanted)
+    try:
+        yield
+    finally:
+        others.remove(wanted)
 
 
 async def take(cluster: ClusterContext, obj: Object, old: Object | None = None) -> None:

@@ -196,13 +196,24 @@ class Create(Write):
             return self._put(request)
         try:
             cluster.storage.check_new(info, obj)
-            await allocations.take(cluster, obj)
+            with allocations.reserved(cluster, obj):
+                await allocations.take(cluster, obj)
+                decided = self._put(request)
         except ApiError as error:
             return decision.not_stored("create", _key(info, obj), error)
-        decided = self._put(request)
         if decided.refusal is not None:
             await allocations.give_back(cluster, obj)
         return decided
+
+    def tries_again(self, request: Request, error: ApiError) -> bool:
+        """Another service took the address or port that was free before."""
+        return request.info.key == allocations.SERVICES and rest.is_stale(error)
+
+
+def is_gone(request: Request) -> bool:
+    """Whether the object was deleted meanwhile: the next try finds that out, and is refused so."""
+    storage = request.cluster.storage
+    return storage.find(request.info, request.namespace, request.name) is None
 
 
 class CreateInstead(Create):
@@ -305,16 +316,17 @@ class Update(Write):
         if request.dry_run:
             return self._put(request)
         try:
-            await allocations.take(cluster, request.obj, old)
+            with allocations.reserved(cluster, request.obj, old):
+                await allocations.take(cluster, request.obj, old)
+                decided = self._put(request)
         except ApiError as error:
             return decision.not_stored("update", _key(request.info, request.obj), error)
-        decided = self._put(request)
         if decided.refusal is None and old is not None:
             await allocations.give_back(cluster, old, request.outcome.obj)
         return decided
 
     def tries_again(self, request: Request, error: ApiError) -> bool:
-        return not request.revision_named and rest.is_stale(error)
+        return rest.is_stale(error) and (not request.revision_named or is_gone(request))
 
 
 class Patch(Update):

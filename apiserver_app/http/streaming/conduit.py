@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from apiserver_app.http.exchange import Reply
 from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery import waiting
 
 WINDOW_BYTES = 512 << 10  # the maximum in flight to the client
 PIECE_BYTES = 32 << 10  # the size of one write, as in upstream's copying
@@ -30,8 +31,8 @@ class Conduit:
         self._kernel = kernel
         self._used = kernel.now  # the last traffic in either direction
         self._timer = 0  # the idle timer; 0: none
-        self._arrived: kernels.Mailbox[Data] = kernels.Mailbox(kernel)
-        self._room = kernels.Signal(kernel)
+        self._arrived: waiting.Mailbox[Data] = waiting.Mailbox(kernel)
+        self._room = waiting.Signal(kernel)
         self._unread = 0
         self.gone = False
         self.bytes_in = self.bytes_out = 0

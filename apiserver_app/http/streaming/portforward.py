@@ -19,6 +19,7 @@ from apiserver_app.http.streaming.conduit import Conduit
 from apiserver_app.http.streaming.links import Link, Send
 from apiserver_app.http.streaming.spdy import portforward as spdy
 from apiserver_app.machinery import kernel as kernels
+from apiserver_app.machinery import waiting
 from apiserver_app.machinery.meta import Object
 
 
@@ -44,7 +45,7 @@ async def _channels(
     left = len(forward.ports)
     task = kernel.current
     assert task is not None
-    over = kernels.Signal(kernel)
+    over = waiting.Signal(kernel)
 
     async def done() -> None:
         nonlocal left

@@ -6,8 +6,9 @@ length. What the server is otherwise, it answers by its own `talk`.
 
 from __future__ import annotations
 
-from apiserver_app.machinery.kernel import Kernel, Mailbox
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.waiting import Mailbox
 from controllers_app.containerruntime.servers.server import Bound
 from controllers_app.shell import timeformat
 

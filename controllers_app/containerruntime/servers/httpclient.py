@@ -5,8 +5,9 @@ Models Go net/http/transport.go as far as a script that answers by hand is under
 
 from __future__ import annotations
 
-from apiserver_app.machinery.kernel import Kernel, Signal
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.shell.sockets import BYTES_MAX, Socket
 
 ANSWER_SECONDS = 10.0  # until the whole answer has to be there

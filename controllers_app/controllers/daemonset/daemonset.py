@@ -71,7 +71,7 @@ class DaemonSetController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
+        self._pod_control = podcontrol.PodControl(ctx.kernel, ctx.client, ctx.recorder)
         self._nodes, self._pods = self.caches["nodes"], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:

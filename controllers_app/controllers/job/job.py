@@ -50,7 +50,7 @@ class JobController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._pod_control = podcontrol.PodControl(ctx.client, ctx.recorder)
+        self._pod_control = podcontrol.PodControl(ctx.kernel, ctx.client, ctx.recorder)
         self._jobs, self._pods = self.caches[JOBS], self.caches["pods"]
         # by the key of a job that has not ended
         self._backoffs: dict[str, Record] = {}

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from apiserver_app.machinery import conditions, meta
+from apiserver_app.machinery.bucket import Bucket
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
-from controllers_app.runtime.workqueue import Bucket
 
 PER_SECOND = 0.1
 PER_SECOND_REDUCED = 0.01

@@ -17,7 +17,6 @@ from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.expectations import Expectations
 
 SLOW_START_INITIAL = 1
-TURNS = 2  # of caches, and then of those that they wake
 
 
 def pod_from_template(template: Object, owner: Object) -> Object:
@@ -34,7 +33,8 @@ def pod_from_template(template: Object, owner: Object) -> Object:
 class PodControl:
     """Creates and deletes pods on behalf of an owner."""
 
-    def __init__(self, client: clients.Client, recorder: Recorder) -> None:
+    def __init__(self, kernel: Kernel, client: clients.Client, recorder: Recorder) -> None:
+        self._kernel = kernel
         self._client = client
         self._recorder = recorder
 
@@ -58,7 +58,9 @@ class PodControl:
         """Deletes pods whose deletion is expected: (number deleted, first refusal)."""
         failure: errors.ApiError | None = None
         deleted = 0
-        for pod in pods:
+
+        async def delete(pod: Object) -> None:
+            nonlocal deleted, failure
             try:
                 await self.delete(owner, pod)
                 deleted += 1
@@ -66,6 +68,8 @@ class PodControl:
                 expectations.deletion_observed(key, meta.uid_of(pod))
                 if error.reason != "NotFound":
                     failure = failure or error
+
+        await self._kernel.together("delete", map(delete, pods))
         return deleted, failure
 
     async def delete(self, owner: Object, pod: Object) -> None:
@@ -85,33 +89,34 @@ class PodControl:
 async def slow_start(
     kernel: Kernel, count: int, act: Callable[[int], Awaitable[object]]
 ) -> tuple[int, errors.ApiError | None, list[int]]:
-    """Calls `act` count times in batches of 1, 2, 4, ...; stops after a batch with a failure.
+    """Calls `act` count times in batches of 1, 2, 4, ..., each batch at the same time; stops after
+    a batch with a failure.
 
     Returns the number of successes, the first refusal and the sizes of the batches tried. So a
-    quota that refuses everything costs one request, not a thousand. Between two batches others
-    act on what was created: the scheduler binds the first pod while the second is on its way.
+    quota that refuses everything costs one request, not a thousand.
     """
     batches: list[int] = []
     done = 0
     batch = min(SLOW_START_INITIAL, count)
     while batch > 0:
         batches.append(batch)
-        failure: errors.ApiError | None = None
-        failed = 0
-        for number in range(batch):
-            try:
-                await act(done + number)
-            except errors.ApiError as error:
-                failure = failure or error
-                failed += 1
-        done += batch - failed
-        if failure is not None:
-            return done, failure, batches
+        failures: list[errors.ApiError] = []
+        work = (_noting(act, done + number, failures) for number in range(batch))
+        await kernel.together("slow start", work)
+        done += batch - len(failures)
+        if failures:
+            return done, failures[0], batches
         batch = min(2 * batch, count - done)
-        if batch:
-            for _ in range(TURNS):
-                await kernel.pause()
     return done, None, batches
+
+
+async def _noting(
+    act: Callable[[int], Awaitable[object]], number: int, failures: list[errors.ApiError]
+) -> None:
+    try:
+        await act(number)
+    except errors.ApiError as error:
+        failures.append(error)
 
 
 def is_namespace_terminating(error: errors.ApiError) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from apiserver_app.machinery.kernel import SECOND, Signal
+from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.cri import images
 from controllers_app.cri.images import Image
 from controllers_app.kubelet.dependencies import Pod

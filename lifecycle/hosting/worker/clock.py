@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kernel import FOREVER, SECOND, Kernel
 
 RUN, MAX = "run", "max"
 SPEED_MIN, SPEED_MAX = 0.1, 1000.0
@@ -17,10 +17,15 @@ Wall = Callable[[], float]  # monotonic seconds
 
 
 class Clock:
-    """The mapping of one cluster. `speed` counts in mode run only."""
+    """The mapping of one cluster. `speed` counts in mode run only. Hops end up to `lead_seconds` of
+    wall time early, so that a request is one slice's work and not as many as it has hops."""
 
-    def __init__(self, kernel: Kernel, wall: Wall, *, mode: str = RUN, speed: float = 1.0) -> None:
+    def __init__(
+        self, kernel: Kernel, wall: Wall, *, mode: str = RUN, speed: float = 1.0,
+        lead_seconds: float = 0.0,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
+        self.lead_seconds = lead_seconds
         self._wall = wall
         self.mode = mode
         self.speed = speed
@@ -45,10 +50,16 @@ class Clock:
         """Returns the limit of virtual time at present, in µs."""
         speed = 1.0 if self.mode == MAX else self.speed
         target = self._from_virtual + int((self._wall() - self._from_wall) * speed * 1e6)
-        if self.mode == MAX and self.kernel.now > target:
+        if self.mode == MAX and self.kernel.now > target + int(self.lead_seconds * SECOND):
             self.rebase()
             return self.kernel.now
         return target
+
+    def reach(self) -> tuple[int, int]:
+        """Until when hops may end: of foreground tasks, and of background tasks."""
+        speed = 1.0 if self.mode == MAX else self.speed
+        target = self.target() + int(self.lead_seconds * speed * SECOND)
+        return FOREVER if self.mode == MAX else target, target
 
     def wall_seconds_until(self, due: int) -> float:
         """Returns the wall time until virtual time `due`."""

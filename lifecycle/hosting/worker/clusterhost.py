@@ -22,7 +22,7 @@ import orjson
 from apiserver_app.etcd.backend import InputRow, Segment
 from apiserver_app.http.exchange import Reply, Request
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kernel import QUARANTINED, Task
+from apiserver_app.machinery.kernel import FOREVER, QUARANTINED, UNBROKEN_MAX, Task
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting import quarantine
 from lifecycle.hosting.worker import masking
@@ -33,6 +33,8 @@ from lifecycle.trace import storage
 LIVE_BYTES_MAX = 16 << 20  # a batch beyond this, of one huge record, is left to the store
 LOOK_SECONDS = 0.001  # of the cluster's own work between two looks at the inbox
 INSIDE_SHARE_SECONDS_MIN, INSIDE_SHARE_SECONDS_MAX = 0.0005, 0.02  # after a burst of requests
+UNDER_WAY_MAX = 16  # requests from outside; those that come then wait in turn
+LEAD_SECONDS = 0.01  # of wall time that hops may be ahead of the clock
 
 PATH_CHARACTERS = 160  # of a request, in its label
 
@@ -45,16 +47,18 @@ class ClusterHost:
 
     def __init__(
         self, cluster: Cluster, wall: Wall, *, mode: str, speed: float,
+        lead_seconds: float = LEAD_SECONDS,
         staged: list[Message] | None = None, inbox: Inbox | None = None,
         on_audit: Callable[[list[bytes]], None] = lambda lines: None,
         on_durable: Callable[[int], None] = lambda revision: None,
     ) -> None:  # fmt: skip
-        """`staged`: where the cluster's reports go, which leave with its answers. `inbox`: what
-        else has inputs for it offers them there. `on_audit` takes the lines of the audit log, once
-        what they tell of is durable; `on_durable` the last revision that is."""
+        """`lead_seconds`: see Clock. `staged`: where the cluster's reports go, which leave with its
+        answers. `inbox`: what else has inputs for it offers them there. `on_audit` takes the lines
+        of the audit log, once what they tell of is durable; `on_durable` the last revision that
+        is."""
         self.cluster = cluster
         self.kernel = cluster.kernel
-        self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed)
+        self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed, lead_seconds=lead_seconds)
         self.wall = wall
         self.staged: list[Message] = [] if staged is None else staged
         self.commits = 0
@@ -135,21 +139,24 @@ class ClusterHost:
             if poll is not None:
                 poll()
             self._admit()
+            # who steps goes on to the next hop; nobody waits for a cluster to start but for timers
+            hurries = bool(self.cluster.recorder.stepping) or not self.cluster.ready
+            kernel.reach = (FOREVER, FOREVER) if hurries else self.clock.reach()
             began = now
             if kernel.has_outside():
                 now = self._run(now, end, kernel.has_outside)
-                while self.inbox.waits() and now < end and not kernel.frozen:
+                while self._lets_in() and now < end and not kernel.frozen:
                     self._take_in()
                     now = self._run(now, end, kernel.has_outside)
                 spent = max(now - began, INSIDE_SHARE_SECONDS_MIN)
                 self._inside_owed = min(spent, INSIDE_SHARE_SECONDS_MAX)
-            else:
+            elif kernel.has_ready():
                 now = self._run(now, min(end, now + LOOK_SECONDS), kernel.has_ready)
                 self._inside_owed -= now - began
-                if not kernel.has_ready() and not self._fire():
-                    self._inside_owed = 0.0
-                    if kernel.frozen or not self.inbox.waits():
-                        return
+            elif not self._fire():
+                self._inside_owed = 0.0
+                if kernel.frozen or not self._lets_in():
+                    return
             if kernel.frozen or self._outside_done or now >= end:
                 return
 
@@ -170,13 +177,20 @@ class ClusterHost:
             return
         if self._inside_owed > 0 and self.kernel.has_ready():
             return
-        self._take_in()
+        if self._lets_in():
+            self._take_in()
+
+    def _lets_in(self) -> bool:
+        """Whether inputs wait, and not for requests that are under way."""
+        return self.inbox.waits() and self.kernel.outside < UNDER_WAY_MAX
 
     def _take_in(self) -> None:
         for what, data, start, _ in self.inbox.take():
             self.kernel.advance(self.clock.target())
             self._log(what, data)
             start()
+        # the next in turn are let in at this moment, before any hop moves the clock on
+        self.kernel.unbroken_max = 0 if self.inbox.waits() else UNBROKEN_MAX
 
     def _fire(self) -> bool:
         """Fire the next timer whose time has come, while nothing is ready."""
@@ -196,7 +210,7 @@ class ClusterHost:
         """How long nothing will happen by itself: 0 to run at once, None until an input comes."""
         if self.kernel.frozen:
             return None
-        if self.inbox.waits():
+        if self._lets_in():
             return 0.0
         due = self.kernel.next_due(jump=self._jumps())
         if due is None:

@@ -252,7 +252,11 @@ def test_without_a_definition_nothing_runs_for_it() -> None:
 def test_the_trace_says_which_part_of_the_server_answered_and_what_was_pruned() -> None:
     session = session_with_crontabs()
     session.request("POST", CRONTABS, crontab("told", bogus=1))
-    gates = [one for one in session.records() if one["kind"] == "gate"]
+    records = session.records()
+    told = [
+        one["seq"] for one in records if (one["kind"], one.get("path")) == ("request", CRONTABS)
+    ]
+    gates = [one for one in records if one["kind"] == "gate" and one["span"] == told[-1]]
     routing = [one["detail"] for one in gates if one["gate"] == "routing"][-1]
     assert (routing["word"], routing["definition"]) == ("apiextensions-apiserver", NAME)
     decode = [one["detail"] for one in gates if one["gate"] == "decode"][-1]

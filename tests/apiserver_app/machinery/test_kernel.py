@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.kernel import OUTSIDE, SECOND, Kernel, Lock, Mailbox, Signal
+from apiserver_app.machinery.kernel import FOREVER, OUTSIDE, SECOND, Kernel
+from apiserver_app.machinery.waiting import Lock, Mailbox, Signal
 
 
 def drive(kernel: Kernel, *, target: int = 0, jump: bool = True) -> None:
@@ -313,6 +314,45 @@ def test_a_lock_whose_waiter_was_cancelled_goes_to_the_next() -> None:
     assert seen == ["a", "c"]
 
 
+def test_a_lock_is_not_free_while_its_next_holder_has_not_run_and_nobody_gets_ahead_of_it() -> None:
+    kernel, seen = Kernel(), []
+    lock = Lock(kernel)
+
+    async def hold(name: str) -> None:
+        async with lock:
+            seen.append(name)
+            await kernel.sleep(1)
+        seen.append(f"free after {name}: {lock.is_free}")
+        if name == "a":
+            async with lock:
+                seen.append("a again")
+
+    for name in "ab":
+        kernel.spawn(name, hold(name))
+    drive(kernel)
+    assert seen == [
+        "a", "free after a: False", "b", "free after b: False", "a again"
+    ]  # fmt: skip
+    assert lock.is_free
+
+
+def test_a_lock_whose_waiter_was_killed_goes_to_the_next() -> None:
+    kernel, seen = Kernel(), []
+    lock = Lock(kernel)
+
+    async def hold(name: str) -> None:
+        async with lock:
+            seen.append(name)
+            await kernel.sleep(1)
+
+    tasks = [kernel.spawn(name, hold(name)) for name in "abc"]
+    kernel.run_ready(3)
+    kernel.kill(tasks[1])
+    kernel.kill(tasks[0])
+    drive(kernel)
+    assert seen == ["a", "c"] and lock.is_free
+
+
 def test_a_task_that_does_many_things_lets_the_others_go_on_between_them() -> None:
     kernel = Kernel()
     box: Mailbox[int] = Mailbox(kernel)
@@ -378,3 +418,78 @@ def test_a_task_that_is_held_pauses_where_it_would_have() -> None:
         return seen
 
     assert pauses(held=True) == pauses(held=False) == [3, 7]
+
+
+def test_hops_of_two_tasks_take_their_own_time_and_overlap() -> None:
+    kernel = Kernel()
+    seen: list[tuple[str, int]] = []
+
+    async def work(name: str, cost: int) -> None:
+        for _ in range(2):
+            takes = kernel.spend_time(cost)
+            if takes is not None:
+                await takes
+            seen.append((name, kernel.now))
+
+    kernel.spawn("a", work("a", 30))
+    kernel.spawn("b", work("b", 50))
+    kernel.run_ready(100)
+    assert seen == [("a", 30), ("b", 50), ("a", 60), ("b", 100)]
+
+
+def test_a_hop_suspends_only_where_something_else_is_due() -> None:
+    kernel = Kernel()
+    waits: list[bool] = []
+
+    async def work() -> None:
+        kernel.call_at(250, lambda _: None, None)
+        for _ in range(3):
+            takes = kernel.spend_time(100)
+            waits.append(takes is not None)
+            if takes is not None:
+                await takes
+
+    kernel.spawn("work", work())
+    kernel.run_ready(100)
+    assert waits == [False, False, True] and kernel.now == 300
+
+
+def test_the_hop_of_a_background_task_ends_with_the_wall_clock_or_with_other_work() -> None:
+    kernel = Kernel()
+    done: list[str] = []
+
+    async def work(name: str) -> None:
+        takes = kernel.spend_time(100)
+        if takes is not None:
+            await takes
+        done.append(name)
+
+    kernel.reach = (FOREVER, 50)
+    kernel.spawn("lease", work("lease"), background=True)
+    kernel.run_ready(100)
+    assert done == [] and not kernel.has_ready() and kernel.next_due(jump=True) == 100
+    kernel.spawn("pod", work("pod"))
+    kernel.run_ready(100)
+    assert done == ["lease", "pod"]
+
+
+def test_what_is_done_together_ends_with_the_last_and_raises_the_first_error() -> None:
+    kernel = Kernel()
+    done: list[int] = []
+
+    async def one(number: int) -> None:
+        await kernel.sleep(number)
+        if number == 2:
+            raise ValueError(number)
+        done.append(number)
+
+    async def all_of_them() -> None:
+        try:
+            await kernel.together("parts", [one(3), one(2), one(1)])
+        except ValueError:
+            done.append(0)
+
+    kernel.spawn("whole", all_of_them())
+    while kernel.run_ready(100) or kernel.fire_timer(0, jump=True):
+        pass
+    assert done == [1, 3, 0]

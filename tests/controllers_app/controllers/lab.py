@@ -22,6 +22,9 @@ STEPS_MAX = 100_000
 LEASES = "leases.coordination.k8s.io"
 
 
+START_SECONDS = 6  # for all that controllers make at first, at the rates of their clients
+
+
 class Lab:
     """The cluster and the hands of the one who tests it."""
 
@@ -32,7 +35,7 @@ class Lab:
         self.admin = self.cluster.clients.client("kubernetes-admin", "kubectl", ("system:masters",))
         runs = ("controllers", "scheduler") if scheduler else ("controllers",)
         self.cluster.start(lambda name: self.cluster.role(name, "start") if name in runs else None)
-        self.settle()
+        self.run(START_SECONDS)
 
     # -- time -----------------------------------------------------------------------------------
 

@@ -97,6 +97,7 @@ def test_more_than_a_hundred_endpoints_take_another_slice(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.create("services", service())
     lab.create("replicasets.apps", replica_set(replicas=101))
+    lab.run(10)  # twenty a second
     lab.start_pods()
     lab.run(5)
     assert sorted(len(item["endpoints"]) for item in slices(lab)) == [1, 100]

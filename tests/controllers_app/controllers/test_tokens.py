@@ -151,7 +151,9 @@ def account(name: str, **more: Any) -> Object:
 
 @pytest.fixture
 def old(inputs: Inputs) -> Lab:
-    return Lab(dataclasses.replace(inputs, version="1.23"), MemoryBackend())
+    lab = Lab(dataclasses.replace(inputs, version="1.23"), MemoryBackend())
+    lab.run(10)  # one for every account there is, twenty requests a second
+    return lab
 
 
 def test_before_1_24_every_account_gets_a_token_and_a_new_one_when_it_goes(old: Lab) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import WatchEvent
-from apiserver_app.machinery.kernel import Kernel, Mailbox
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.waiting import Mailbox
 
 START = 1_750_000_000 * 1_000_000
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Signal
+from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.runtime.taskgroup import TaskGroup
 from tests.controllers_app.runtime.mini import advance, settle
 

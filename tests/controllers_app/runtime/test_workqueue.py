@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from apiserver_app.machinery.bucket import Bucket
 from apiserver_app.machinery.kernel import Kernel
-from controllers_app.runtime.workqueue import CAUSES_MAX, Bucket, Item, WorkQueue
+from controllers_app.runtime.workqueue import CAUSES_MAX, Item, WorkQueue
 from tests.controllers_app.runtime.mini import RecordingProbe, advance, settle
 
 

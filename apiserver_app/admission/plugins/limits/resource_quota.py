@@ -1,8 +1,8 @@
 """ResourceQuota: limits the objects and resources of a namespace.
 
-Usage is computed from the objects in the watch cache, so a refusal is exact at that moment. What
-the object will use is written into the quota's status, by a request of the server to itself, before
-the object is stored; the resource quota controller puts right what is not stored then.
+What is used of a quota is in its status, until then what the objects in the watch cache use. What
+the object will use is written there, by a request of the server to itself, before the object is
+stored; the resource quota controller puts right what is not stored then.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 """
@@ -25,9 +25,13 @@ from apiserver_app.admission.plugin import (
 from apiserver_app.apis import quotas
 from apiserver_app.apis.podresources import Amounts, add, amounts
 from apiserver_app.machinery import meta
+from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax.quantity import ZERO, Quantity
+from apiserver_app.machinery.waiting import Lock
 
+RETRIES_MAX = 4  # of a charge, when a quota changed meanwhile
 _NONE = Verdict("allow", "no ResourceQuota here")
 _UNTOUCHED = Verdict("allow", "no ResourceQuota counts this")
 IGNORED = frozenset(
@@ -58,13 +62,18 @@ class ResourceQuota(Plugin):
         self,
         limited: Sequence[Object] = (),
         write_quota: Callable[[Object], Awaitable[None]] | None = None,
+        kernel: Kernel | None = None,
     ) -> None:
         self._limited = limited
         self._write_quota = write_quota
+        self._kernel = kernel
+        self._locks: dict[str, Lock] = {}  # by namespace: its requests are charged one by one
 
     @classmethod
     def make(cls, given: Given) -> Plugin:
-        return cls(given.config.of(cls.name).get("limitedResources") or (), given.write_quota)
+        return cls(
+            given.config.of(cls.name).get("limitedResources") or (), given.write_quota, given.kernel
+        )
 
     def validate(self, attributes: Attributes) -> Verdict | Awaitable[Verdict]:
         namespace, resource = attributes.namespace, attributes.info.key
@@ -78,32 +87,61 @@ class ResourceQuota(Plugin):
             attributes.operation, attributes.subresource, attributes.obj, attributes.old
         ):
             return SKIP
+        if self._kernel is not None and in_namespace and not attributes.dry_run:
+            return self._charged(attributes, evaluator, self._kernel)
+        return self._judged(attributes, evaluator)[0]
+
+    def _judged(
+        self, attributes: Attributes, evaluator: quotas.Evaluator
+    ) -> tuple[Verdict, list[tuple[Object, Amounts]]]:
+        """The verdict, and what is used then of the quotas of which something is. Raises 403."""
+        in_namespace = attributes.reader.list("resourcequotas", attributes.namespace)
         counted = [quota for quota in in_namespace if self._counts(attributes, evaluator, quota)]
         self._check_limited(attributes, evaluator, counted)
         if not counted:
-            return _UNTOUCHED
+            return _UNTOUCHED, []
         charged = [self._charge(attributes, evaluator, quota) for quota in counted]
         changed = [(quota, used) for quota, used in zip(counted, charged, strict=True) if used]
         if not changed:
-            return Verdict("allow", "uses nothing more")
+            return Verdict("allow", "uses nothing more"), []
         notes = "; ".join(_note(quota, used) for quota, used in changed)
-        if attributes.dry_run or self._write_quota is None:
-            return Verdict("allow", notes)
-        return self._written(changed, Verdict("allow", notes), self._write_quota)
+        return Verdict("allow", notes), changed
 
-    async def _written(
-        self,
-        changed: Sequence[tuple[Object, Amounts]],
-        verdict: Verdict,
-        write: Callable[[Object], Awaitable[None]],
+    async def _charged(
+        self, attributes: Attributes, evaluator: quotas.Evaluator, kernel: Kernel
     ) -> Verdict:
-        for quota, used in changed:
-            status = quota.get("status") or {}
-            known = status.get("used") or {}
-            now = {**known, **{name: str(amount) for name, amount in used.items()}}
-            if status and now != known:
-                await write({**quota, "status": {**status, "used": now}})
-        return verdict
+        """Charges the quotas one request after another, and again when a quota changed
+        meanwhile."""
+        lock = self._locks.setdefault(attributes.namespace, Lock(kernel))
+        try:
+            async with lock:
+                return await self._charge_all(attributes, evaluator)
+        finally:
+            if lock.is_free:
+                self._locks.pop(attributes.namespace, None)
+
+    async def _charge_all(self, attributes: Attributes, evaluator: quotas.Evaluator) -> Verdict:
+        written: set[str] = set()
+        for _ in range(RETRIES_MAX):
+            verdict, changed = self._judged(attributes, evaluator)
+            try:
+                for quota, used in changed:
+                    if meta.name_of(quota) not in written:
+                        await self._write(quota, used)
+                        written.add(meta.name_of(quota))
+                return verdict
+            except ApiError as error:
+                if error.reason != "Conflict":
+                    raise
+                conflict = error
+        raise conflict
+
+    async def _write(self, quota: Object, used: Amounts) -> None:
+        status = quota.get("status") or {}
+        known = status.get("used") or {}
+        now = {**known, **{name: str(amount) for name, amount in used.items()}}
+        if status and now != known and self._write_quota is not None:
+            await self._write_quota({**quota, "status": {**status, "used": now}})
 
     def _check_limited(
         self, attributes: Attributes, evaluator: quotas.Evaluator, counted: Sequence[Object]
@@ -192,8 +230,10 @@ class ResourceQuota(Plugin):
         quota: Object,
         requested: Mapping[str, Quantity],
     ) -> Amounts:
-        used: Amounts = dict.fromkeys(requested, ZERO)
-        resource = attributes.info.key
+        used = amounts((quota.get("status") or {}).get("used"))
+        if all(name in used for name in requested):
+            return used
+        used, resource = dict.fromkeys(requested, ZERO), attributes.info.key
         for obj in attributes.reader.list(resource, attributes.namespace):
             if quotas.in_scope(quota, resource, obj):
                 spent = evaluator.usage(obj)

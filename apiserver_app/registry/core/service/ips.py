@@ -23,6 +23,7 @@ from apiserver_app.registry.strategy import Context
 _TRIES = 64
 
 Spec = Mapping[str, Any]
+Held = tuple[str | int, str]  # an address; or a port and its protocol
 
 
 def is_headless(spec: Spec) -> bool:
@@ -146,6 +147,20 @@ def family_errors(spec: Spec) -> list[FieldError]:
             text = "not configured on this cluster"
             errs.append(errors.invalid_value(f"spec.ipFamilies[{index}]", family, text))
     return errs
+
+
+def held(service: Object) -> set[Held]:
+    """The addresses and ports that no other service may hold."""
+    spec = service.get("spec") or {}
+    if not needs_cluster_ip(spec):
+        return set()
+    found: set[Held] = {(ip, "") for ip in spec.get("clusterIPs") or () if ip != "None"}
+    for port in spec.get("ports") or ():
+        if port.get("nodePort"):
+            found.add((port["nodePort"], port.get("protocol") or "TCP"))
+    if spec.get("healthCheckNodePort"):
+        found.add((spec["healthCheckNodePort"], "TCP"))
+    return found
 
 
 # -- inside -------------------------------------------------------------------------------------
