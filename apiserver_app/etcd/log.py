@@ -197,6 +197,13 @@ class DatabaseBackend:
         self._delete(_INPUTS, old.format(_INPUTS, "seq"), (self._id, seq))
         return self._delete(_SEGMENTS, old.format(_SEGMENTS, "last"), (self._id, seq))
 
+    def erase(self) -> None:
+        """Takes away all that there is of the cluster, in one transaction."""
+        with transaction.atomic(), connection.cursor() as cursor:
+            for table in (_LOG, _SEGMENTS, _INPUTS, _VOLUMES):
+                cursor.execute(f"DELETE FROM {table} WHERE cluster_id=%s", (self._id,))
+            cursor.execute(f"DELETE FROM {_CLUSTERS} WHERE id=%s", (self._id,))
+
     def _delete(self, table: str, which: str, values: tuple[Any, ...]) -> int:
         """Delete the rows a query names, batch by batch; how many went."""
         gone = 0

@@ -18,6 +18,7 @@ ACTIONS = (
     "role",
     "fault",
     "apiserver",
+    "reset",
 )
 
 

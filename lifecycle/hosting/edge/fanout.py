@@ -187,6 +187,10 @@ class Fanout:
         return topic
 
     def on_trace(self, cluster: str, first: int, last: int, records: bytes) -> None:
+        """Who listens to a cluster that began anew is sent away, and comes back to the new one."""
+        if first == 1 and (before := self._topics.get(cluster)) is not None and before.last:
+            del self._topics[cluster]
+            before.close()
         self.topic(cluster).add(first, last, records)
 
     def on_state(self, cluster: str, clock: dict[str, Any]) -> None:

@@ -73,10 +73,18 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     if alarm:
         report("log", f"{alarm}; writes are refused until {options.data_dir} takes them again")
         mode, speed = RUN, 1.0
+    mark = Mark(options.data_dir, options.cluster)
+
+    def erase() -> None:
+        mark.path.unlink(missing_ok=True)  # first: nothing more is claimed of what is there
+        (options.data_dir / quarantine.FILE).unlink(missing_ok=True)
+        backend.erase()
+
     on_audit = auditlog.sink(given, lambda line: report("log", line), lambda: cluster.kernel.now)
     host = ClusterHost(
         cluster, time.monotonic, mode=mode, speed=speed, staged=staged, inbox=inbox,
-        on_audit=on_audit, on_durable=Mark(options.data_dir, options.cluster).write,
+        on_audit=on_audit, on_durable=mark.write,
+        erase=None if options.single_process else erase,
     )  # fmt: skip
     host.quarantine(quarantine.read(options.data_dir))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)

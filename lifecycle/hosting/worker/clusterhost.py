@@ -51,11 +51,12 @@ class ClusterHost:
         staged: list[Message] | None = None, inbox: Inbox | None = None,
         on_audit: Callable[[list[bytes]], None] = lambda lines: None,
         on_durable: Callable[[int], None] = lambda revision: None,
+        erase: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         """`lead_seconds`: see Clock. `staged`: where the cluster's reports go, which leave with its
         answers. `inbox`: what else has inputs for it offers them there. `on_audit` takes the lines
         of the audit log, once what they tell of is durable; `on_durable` the last revision that
-        is."""
+        is. `erase` takes away all that is stored of it, where that can be."""
         self.cluster = cluster
         self.kernel = cluster.kernel
         self.clock = Clock(cluster.kernel, wall, mode=mode, speed=speed, lead_seconds=lead_seconds)
@@ -71,6 +72,7 @@ class ClusterHost:
         self._state_sent: dict[str, Any] = {}
         self._on_audit = on_audit
         self._on_durable = on_durable
+        self.erase = erase
         self.longest = 0.0  # seconds of a single step
         self.longest_task: Task | None = None  # took it
         self.paused = False  # a worker that starts must boot, whatever was going on before

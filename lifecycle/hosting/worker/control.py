@@ -39,8 +39,12 @@ class ControlError(Exception):
 class Controls:
     """Control actions by name. Each answers the state of the clock, unless it answers more."""
 
-    def __init__(self, hosts: Mapping[str, ClusterHost]) -> None:
+    def __init__(
+        self, hosts: Mapping[str, ClusterHost], over: Callable[[str], None] = lambda reason: None
+    ) -> None:
+        """`over` is called when nothing may be driven or committed here any more."""
         self._hosts = hosts
+        self._over = over
         self._actions: dict[str, Callable[[ClusterHost, Args], Any]] = {
             "state": lambda host, args: None,
             "pause": self._pause,
@@ -52,6 +56,7 @@ class Controls:
             "role": self._role,
             "fault": self._fault,
             "apiserver": self._apiserver,
+            "reset": self._reset,
             "objects": self._objects,
             "object_at": self._object_at,
             "console": self._console,
@@ -148,6 +153,15 @@ class Controls:
             raise ControlError(f"cannot {do} the API server: it is {life.state}")
         self._told(host, "apiserver", {"do": do})
         act()
+
+    def _reset(self, host: ClusterHost, args: Args) -> None:
+        """Take away all that is stored; another worker begins as in an empty data directory."""
+        if host.erase is None:
+            raise ControlError(
+                "a demo in a single process cannot start over: stop it, choose another --data-dir"
+            )
+        self._over(f'the cluster "{host.cluster.name}" starts over')
+        host.erase()
 
     # -- etcd -----------------------------------------------------------------------------------
 

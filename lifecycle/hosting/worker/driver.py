@@ -48,7 +48,7 @@ class Driver:
         self._handle: asyncio.Handle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
-        self._controls = Controls(hosts)
+        self._controls = Controls(hosts, self._end)
         self._driving = False
         self._collector: memory.Collector | None = None
         self._board: Any = bytearray(board.PHASE + 1)
@@ -158,7 +158,8 @@ class Driver:
             self.hosts[cluster].cluster.context.process.on_bug(action, error)
             self.send([("ctlr", number, False, {"error": f"{action} failed: {error!r}"})])
             return
-        self._flush()
+        if not self.stopped:
+            self._flush()
         self.send([("ctlr", number, True, result)])
 
     def finished(self, number: int) -> None:
@@ -225,6 +226,12 @@ class Driver:
     def over(self) -> None:
         """The store takes writes again: another worker goes on from the last commit."""
         self.on_end("the store takes writes again")
+
+    def _end(self, reason: str) -> None:
+        """Drives no more, and commits nothing; another worker comes after what is said now."""
+        self.stopped = True
+        self._board[board.PHASE] = board.COMMIT  # it may take long
+        self.loop.call_soon(self.on_end, reason)
 
     def _plan(self) -> bool:
         """Arrange the next slice; whether there is a gap before it."""

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 import pytest
 from django.db import IntegrityError, connection
 
-from apiserver_app.etcd.backend import Backend, ClusterState, InputRow, MemoryBackend, Segment
+from apiserver_app.etcd.backend import (
+    Backend,
+    ClusterState,
+    InputRow,
+    LogRow,
+    MemoryBackend,
+    Segment,
+)
 from apiserver_app.etcd.errors import CompactedError, FutureRevError
 from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.etcd.mvcc import Event, Store
@@ -231,6 +238,26 @@ def test_two_writers_of_one_revision_collide_in_the_database(store_db: None) -> 
     with pytest.raises(IntegrityError):
         two.commit()
     assert one.reopened().get(POD + "a").value == b"1"  # type: ignore[union-attr]
+
+
+def test_a_cluster_that_is_erased_leaves_the_others(store_db: None) -> None:
+    kept, gone = Stored(DatabaseBackend("test")), DatabaseBackend("other")
+    kept.etcd.put(POD + "a", b"1")
+    kept.commit(Segment(1, 1, 0, b"x"), [InputRow(1, 1, 0, 1, b"x")])
+    gone.commit(
+        ClusterState("other", 1, "1.33", "", 7, revision=1),
+        [LogRow(1, POD + "b", b"2", None, 1, 0, 1, 0, False)],
+        [Segment(1, 1, 0, b"y")], [InputRow(1, 1, 0, 1, b"y")],
+    )  # fmt: skip
+
+    gone.erase()
+
+    assert gone.load() is None
+    for found in (gone.newest(), gone.segments(1, 9), gone.inputs()):
+        assert not list(found)
+    assert kept.reopened().get(POD + "a").value == b"1"  # type: ignore[union-attr]
+    for stays in (kept.backend.segments(1, 9), kept.backend.inputs()):
+        assert list(stays)
 
 
 def test_only_a_commit_with_a_revision_waits_for_the_disk(store_db: None) -> None:

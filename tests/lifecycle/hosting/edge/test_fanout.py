@@ -205,3 +205,15 @@ def test_a_frame_is_compressed_once_for_all_who_listen() -> None:
     assert isinstance(first, Frame) and isinstance(second, Frame)
     assert first.packed is second.packed
     assert zlib.decompress(first.packed).decode() == first.text
+
+
+def test_a_trace_that_begins_anew_sends_its_listeners_away() -> None:
+    fan = fanout.Fanout(FakeLoop())  # type: ignore[arg-type]
+    before = fan.topic("demo")
+    fan.on_trace("demo", 1, 5, records(1, 5))
+    assert fan.topic("demo") is before and not before.closed
+
+    fan.on_trace("demo", 1, 3, records(1, 3))
+
+    assert before.closed and fan.topic("demo") is not before
+    assert fan.topic("demo").last == 3
