@@ -11,6 +11,7 @@ from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
+LOST = "WebSocket connection|status of 50[0-9]"
 STUDENT = "Why does a student get 403?"
 
 
@@ -63,6 +64,37 @@ def test_in_chinese_by_keyboard(look: Look) -> None:
 
     sight.says(sight.page.get_by_role("dialog"), "学生为什么得到 403？")
     assert_laid_out(sight)
+
+
+def test_what_there_is_stands_by_theme_with_how_long_it_takes(look: Look) -> None:
+    panel = begin(look(COMPACT))
+
+    for theme in ("The way of a request", "A place for a pod", "When it goes wrong"):
+        expect(panel.get_by_role("heading", name=theme)).to_be_visible()
+    expect(panel.get_by_role("button", name="What is a crash loop?")).to_contain_text("about 20 s")
+    expect(panel.get_by_role("button", name="Run it")).to_contain_text("about 35 s")
+
+
+def test_start_over_asks_once_and_empties_the_cluster_for_all(look: Look, demo: Demo) -> None:
+    asking.run(demo, "before", 1)
+    driver, other = look(COMPACT, expects=LOST), look(expects=LOST)
+    shown = other.page.get_by_title("Deployment before")
+    expect(shown).to_be_visible()
+
+    panel = begin(driver)
+    panel.get_by_role("button", name="Start over with an empty cluster").click()
+    expect(panel).to_contain_text("All objects go")
+    assert_laid_out(driver)
+    assert "before" in asking.objects(demo, "deployments")
+    panel.get_by_role("button", name="Start over", exact=True).click()
+
+    for sight in (driver, other):
+        expect(sight.headline).to_have_text("The cluster is running. It waits for you.")
+        sight.says(sight.moment, "live")
+    expect(shown).to_have_count(0)
+    assert asking.objects(demo, "deployments") == {}
+    begin(driver).get_by_role("button", name="Run it").click()
+    driver.says(driver.page.get_by_role("log"), "deployment.apps/nginx created")
 
 
 def begin(sight: Sight) -> Locator:

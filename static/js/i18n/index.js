@@ -2,6 +2,7 @@
 /** The languages of the page. */
 import { words } from '../core/words.js';
 import en from './en.js';
+import enBegin from './en-begin.js';
 import enExplain from './en-explain.js';
 import enGates from './en-gates.js';
 import enOutcome from './en-outcome.js';
@@ -9,6 +10,7 @@ import enParts from './en-parts.js';
 import enSteps from './en-steps.js';
 import enStory from './en-story.js';
 import zh from './zh.js';
+import zhBegin from './zh-begin.js';
 import zhExplain from './zh-explain.js';
 import zhGates from './zh-gates.js';
 import zhOutcome from './zh-outcome.js';
@@ -18,6 +20,7 @@ import zhStory from './zh-story.js';
 
 export const ENGLISH = {
   ...en,
+  ...enBegin,
   ...enExplain,
   ...enGates,
   ...enOutcome,
@@ -27,6 +30,7 @@ export const ENGLISH = {
 };
 export const CHINESE = {
   ...zh,
+  ...zhBegin,
   ...zhExplain,
   ...zhGates,
   ...zhOutcome,

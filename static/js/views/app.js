@@ -7,6 +7,7 @@ import { currentAt, heldAside } from '../core/follow.js';
 import { History } from '../core/history.js';
 import { knownAt } from '../core/known.js';
 import { Player } from '../core/player.js';
+import { deployment } from '../core/scenarios.js';
 import { wordsFor } from '../i18n/index.js';
 import { clusterApi } from '../net/api.js';
 import { earlier, Feed } from '../net/feed.js';
@@ -21,7 +22,6 @@ import { listenToKeys, listenToTimeline } from './keys.js';
 import { renderMap } from './map.js';
 import { chapterOf } from './chapters.js';
 import { narrate } from './narrator.js';
-import { NGINX } from './questions.js';
 import { renderTimeline } from './timeline.js';
 
 // idle, the clock and the lease ages are drawn this often
@@ -69,7 +69,7 @@ export class App {
       zoom: 1,
       namespace: 'default',
       benchTab: 'create',
-      manifest: NGINX,
+      manifest: deployment('nginx', 3),
       user: this.meta.users[0],
       answers: /** @type {any[]} */ ([]),
       sending: 0,
@@ -80,11 +80,13 @@ export class App {
       members: /** @type {import('./console.js').Member[]} */ ([]),
       line: '',
       lastApplied: '',
+      lesson: /** @type {import('./questions.js').Lesson|null} */ (null),
       traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),
       traceName: '',
       story: /** @type {import('../core/pace.js').Story} */ ('watch'),
       traceError: '',
       reaching: false,
+      sure: false, // whether to start over was asked
       moved: false,
       dragging: false,
     };
@@ -273,6 +275,11 @@ export class App {
 
   /** @param {import('../types.js').Hello} hello */
   _hello(hello) {
+    const { epoch, cluster } = this.meta;
+    if (this.history.last && cluster === this.home.cluster && hello.epoch !== epoch) {
+      this.openLive(); // the cluster began anew: nothing that is known here is true of it
+      return;
+    }
     this._header(hello);
     if (this.player.knownUpTo === Infinity) this.player.knownUpTo = hello.seq || 0;
     this._users(hello.users);
@@ -392,6 +399,7 @@ export class App {
   _draw(context, now) {
     const said = explanationOf(context);
     this._lookBack(context);
+    this.act.follow(context);
     renderBench(this.hosts.bench, context);
     renderMap(this.hosts.map, context);
     renderInspector(this.hosts.inspector, context, said);

@@ -4,7 +4,7 @@ import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
 import { startupBlocks } from '../core/explain/startup.js';
 import { blockView, legend } from './inspector.js';
-import { questions, runButton } from './questions.js';
+import { questions, runButton, startOver } from './questions.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {{id: string, name?: string, cluster?: string, kubernetes?: string, last?: number}}
@@ -98,6 +98,7 @@ function begin(ctx) {
     runButton(ctx),
     h('h2', null, words.t('start.questions')),
     questions(ctx, 'questions'),
+    startOver(ctx),
   );
 }
 

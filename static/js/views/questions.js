@@ -1,133 +1,149 @@
 // @ts-check
-/** What one can begin with: Run it, and the questions. Each runs at any time, under a free name. */
-import { objectsOf } from '../core/cluster.js';
+/**
+ * What one can begin with, and what follows. Each scenario runs at any time, under a free name, and
+ * is ticked in this browser once it was told to its end.
+ */
+import * as scenarios from '../core/scenarios.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('./parts.js').Context} Context */
+/** @typedef {{name: string, since: number, root: number, manifest: string, done: boolean}} Lesson
+ *   the scenario that is on: since which record, its command, and whether it was told to its end */
 
-// what was asked before, by whoever uses this browser
+// what was told to its end before, to whoever uses this browser
 const ASKED = 'asked';
-/** @type {{name: string, tone: string, sign: string, stop: string}[]} */
-const QUESTIONS = [
-  { name: 'token', tone: 'change', sign: 'change', stop: 'token' },
-  { name: 'refused', tone: 'deny', sign: 'deny', stop: '' },
-  { name: 'node', tone: 'hold', sign: 'star', stop: 'decision' },
-  { name: 'crowd', tone: 'allow', sign: 'podRun', stop: '' },
-];
-
-export const NGINX = deployment('nginx', 3);
-
-/**
- * What `kubectl create deployment NAME --image=nginx --replicas=N` sends.
- * @param {string} name @param {number} replicas @param {string} [namespace]
- */
-function deployment(name, replicas, namespace = '') {
-  return `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: ${name}${namespace ? `\n  namespace: ${namespace}` : ''}
-  labels:
-    app: ${name}
-spec:
-  replicas: ${replicas}
-  selector:
-    matchLabels:
-      app: ${name}
-  template:
-    metadata:
-      labels:
-        app: ${name}
-    spec:
-      containers:
-      - name: nginx
-        image: nginx
-`;
-}
+const asked = () => (localStorage.getItem(ASKED) || '').split(' ').filter(Boolean);
 
 /**
  * @param {App} app
- * @param {(manifest: string, user: string, command: string) => Promise<void>} apply
+ * @param {(manifest: string, user: string, command?: string) => Promise<void>} apply
  */
 export function questionActions(app, apply) {
   const { ui } = app;
-  const wasAsked = (/** @type {string} */ name) =>
-    (localStorage.getItem(ASKED) || '').split(' ').includes(name);
-  const create = (/** @type {string} */ name, /** @type {number} */ n, namespace = '') => {
-    const free = freeName(app, name);
-    const where = namespace ? ` -n ${namespace}` : '';
-    const command = `kubectl create deployment ${free} --image=nginx --replicas=${n}${where}`;
-    ui.dialog = '';
-    if (app.player.past) app.player.goLive();
-    app.player.play(); // a cluster that stands still answers nobody
-    return apply(deployment(free, n, namespace), ui.user, command);
-  };
   return {
     /** The panel to begin with; it opens at any time. */
     begin() {
-      Object.assign(ui, { dialog: 'begin', menu: '' });
+      Object.assign(ui, { dialog: 'begin', menu: '', sure: false });
       app.draw();
     },
-    runIt: () => create('nginx', 3),
-    /** As many pods as the nodes can take, 1,000 at most. */
-    crowdSize: () => Math.min(1000, 100 * Math.max(1, objectsOf(app.player.state(), 'nodes').size)),
-    wasAsked,
+    /** Start over with an empty cluster; the first call only asks. @param {boolean} sure */
+    startOver(sure) {
+      ui.sure = true;
+      if (sure) {
+        Object.assign(ui, { dialog: '', lesson: null, answers: [] });
+        app.control({ action: 'reset' });
+      }
+      app.draw();
+    },
     /** @param {string} name */
     card(name) {
-      const before = localStorage.getItem(ASKED) || '';
-      if (!wasAsked(name)) localStorage.setItem(ASKED, `${before} ${name}`);
-      const stop = QUESTIONS.find((one) => one.name === name)?.stop;
-      app.act.setBreakpoints(app.act.presets().filter((one) => one.id === stop));
-      ui.user = name === 'refused' ? 'student' : app.meta.users[0];
-      if (name === 'refused') return create('nginx', 3, 'default');
-      return name === 'crowd' ? create(name, app.act.crowdSize()) : create('nginx', 3);
+      const one = scenarios.scenarioOf(name);
+      const free = scenarios.freeName(app.history.head, one);
+      const manifest = one.manifest(free, scenarios.crowdSize(app.history.head));
+      app.act.setBreakpoints(app.act.presets().filter(({ id }) => id === one.stop));
+      Object.assign(ui, { dialog: '', user: one.user || app.meta.users[0] });
+      ui.lesson = { name, since: app.history.last, root: 0, manifest, done: false };
+      if (app.player.past) app.player.goLive();
+      app.player.play(); // a cluster that stands still answers nobody
+      return apply(manifest, ui.user, `kubectl create -f ${free}.yaml`);
+    },
+    /** Take note of how far the scenario is that is on. @param {Context} ctx */
+    follow(ctx) {
+      const { lesson } = ui;
+      if (!lesson || lesson.done) return;
+      lesson.root ||= scenarios.commandAfter(ctx.whole, lesson.since);
+      if (!scenarios.isOver(ctx, lesson.root)) return;
+      lesson.done = true;
+      const done = new Set(asked()).add(lesson.name);
+      localStorage.setItem(ASKED, [...done].join(' '));
+      app.draw();
     },
   };
 }
 
-/** A name that no Deployment has: so that what one begins with can be begun again. */
-function freeName(/** @type {App} */ app, /** @type {string} */ name) {
-  const taken = new Set();
-  for (const one of objectsOf(app.history.head, 'deployments.apps').values()) taken.add(one.name);
-  let free = name;
-  for (let n = 2; taken.has(free); n += 1) free = `${name}-${n}`;
-  return free;
-}
-
-/** The questions, and which were asked before. @param {Context} ctx @param {string} key */
-export function questions(ctx, key) {
-  const { words, act, player } = ctx;
+/** What there is to begin with, by theme, and what was told before. */
+export function questions(/** @type {Context} */ ctx, /** @type {string} */ key) {
+  const { words } = ctx;
+  const done = asked();
   return h(
-    'ul.cards',
+    'div.themes',
     { key },
-    QUESTIONS.map(({ name, tone, sign }) =>
+    scenarios.THEMES.map((theme) =>
       h(
-        'li',
-        { key: name },
+        'section',
+        { key: theme },
+        h('h3', null, words.t(`theme.of.${theme}`)),
         h(
-          `button.is-${tone}`,
-          { disabled: !player.drives, onClick: () => act.card(name) },
-          glyph(sign),
-          h(
-            'span',
-            null,
-            h('b', null, words.t(`cards.${name}`, { n: act.crowdSize() })),
-            h('small', null, words.t(`cards.${name}Text`)),
+          'ul.cards',
+          null,
+          scenarios.SCENARIOS.filter((one) => one.theme === theme && one.name !== 'run').map(
+            (one) => h('li', { key: one.name }, card(ctx, one, done.includes(one.name))),
           ),
-          act.wasAsked(name) ? glyph('allow', words.t('begin.asked'), 'asked') : null,
         ),
       ),
     ),
   );
 }
 
+/** @param {Context} ctx @param {scenarios.Scenario} one @param {boolean} isDone */
+function card(ctx, { name, tone, sign, seconds }, isDone) {
+  const { words, act, player } = ctx;
+  return h(
+    `button.is-${tone}`,
+    { disabled: !player.drives, onClick: () => act.card(name) },
+    glyph(sign),
+    h(
+      'span',
+      null,
+      h('b', null, titleOf(ctx, name)),
+      h(
+        'small',
+        null,
+        words.t(`cards.${name}Text`),
+        h('span.takes', null, words.t('begin.about', { n: seconds })),
+      ),
+    ),
+    isDone ? glyph('allow', words.t('begin.asked'), 'asked') : null,
+  );
+}
+
+/** @param {Pick<Context, 'words'|'state'>} ctx @param {string} name */
+const titleOf = ({ words, state }, name) =>
+  words.t(`cards.${name}`, { n: scenarios.crowdSize(state) });
+
+/** Another, empty cluster in place of this one; asks once. @param {Context} ctx */
+export function startOver({ words, act, player, ui }) {
+  if (!player.drives) return null;
+  const ask = h(
+    'button.act',
+    { key: 'ask', onClick: () => act.startOver(false) },
+    glyph('again'),
+    words.t('begin.over'),
+  );
+  if (!ui.sure) return h('div.form', { key: 'over' }, ask);
+  return h(
+    'div.form',
+    { key: 'sure', role: 'alertdialog', 'aria-label': words.t('begin.over') },
+    h('p', null, words.t('begin.overText')),
+    h(
+      'button.act.first',
+      { key: 'sure', onClick: () => act.startOver(true) },
+      glyph('again'),
+      words.t('begin.overSure'),
+    ),
+  );
+}
+
 /** The command to begin with. @param {Context} ctx */
 export function runButton({ words, act, player }) {
+  const { name, seconds } = scenarios.SCENARIOS[0];
   return h(
     'button.go',
-    { disabled: !player.drives, onClick: () => act.runIt() },
+    { disabled: !player.drives, onClick: () => act.card(name) },
     glyph('play'),
     words.t('map.run'),
+    h('small', null, words.t('begin.about', { n: seconds })),
   );
 }

@@ -12,7 +12,7 @@ import { objectBlocks } from './gates.js';
 
 /**
  * Whether nothing on the followed way is under way: what was asked for is there, or is stuck.
- * @param {Model} model
+ * @param {Pick<Model, 'index'|'state'|'current'>} model
  */
 export function isAtRest(model) {
   const { current, state, index } = model;
