@@ -40,15 +40,17 @@ class JobStrategy(workload.WorkloadStrategy):
             spec["manualSelector"] = False
         labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
         if labels and not obj["metadata"].get("labels"):
-            obj["metadata"]["labels"] = dict(labels)
+            obj["metadata"]["labels"] = labels  # one map, as upstream's defaulting leaves it
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         super().prepare_for_create(ctx, obj)
+        metadata, inside = obj["metadata"], obj["spec"]["template"].get("metadata") or {}
+        shared = metadata.get("labels") is inside.get("labels")
         if not obj["spec"].get("manualSelector"):
             _generate_selector(obj)
         labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
-        if labels and not obj["metadata"].get("labels"):  # as a read defaults it
-            obj["metadata"]["labels"] = dict(labels)
+        if labels and (shared or not metadata.get("labels")):  # or as a read defaults it
+            metadata["labels"] = dict(labels)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
