@@ -40,11 +40,12 @@ def track(request: Request, obj: Object, old: Object | None) -> None:
     if info.custom is not None and not managedfields.fits(schema, obj, old):
         obj["metadata"].pop("managedFields", None)  # validation will say what is wrong
         return
+    # the entry of a scale has no time: what is translated to the object keeps only the object's
+    time = "" if request.subresource == "scale" else meta.rfc3339(cluster.kernel.now)
     try:
         entries = managedfields.track(
-            old, obj, manager=manager_of(request), operation="Update",
-            api_version=info.api_version, time=meta.rfc3339(cluster.kernel.now),
-            subresource=request.subresource, schema=schema,
+            old, obj, manager=manager_of(request), operation="Update", time=time,
+            api_version=info.api_version, subresource=request.subresource, schema=schema,
         )  # fmt: skip
     except fieldshapes.NoKey:  # upstream gives up on all fields
         entries = []

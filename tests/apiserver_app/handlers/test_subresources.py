@@ -255,8 +255,10 @@ def test_a_scale_shows_and_sets_the_replicas(session: Session) -> None:
     assert patched.json()["spec"] == {}
     found = session.request("GET", f"{DEPLOYMENTS}/nginx").json()
     assert found["spec"]["replicas"] == 0
-    subresources = [one.get("subresource") for one in found["metadata"]["managedFields"]]
+    entries = found["metadata"]["managedFields"]
+    subresources = [one.get("subresource") for one in entries]
     assert "scale" in subresources
+    assert "time" not in entries[subresources.index("scale")]  # as the real one's, which has none
 
 
 def test_a_stale_scale_is_a_conflict_and_a_negative_one_invalid(session: Session) -> None:
