@@ -52,7 +52,6 @@ class RootCaController(Controller):
             "kind": "ConfigMap",
             "metadata": {
                 "name": NAME,
-                "namespace": namespace,
                 "annotations": {DESCRIPTION: DESCRIPTION_TEXT},
             },
             "data": data,

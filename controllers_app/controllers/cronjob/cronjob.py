@@ -308,7 +308,6 @@ def _job_of(about: Object, due: int) -> Object:
         "kind": "Job",
         "metadata": {
             "name": scheduling.name_of(about, due),
-            "namespace": meta.namespace_of(about),
             "creationTimestamp": meta.rfc3339(due * SECOND),
             "annotations": {**(metadata.get("annotations") or {}), SCHEDULED_AT: when},
             "ownerReferences": [

@@ -82,9 +82,9 @@ class EndpointsController(servicepods.ServiceController):
             annotations[servicepods.TRIGGER_TIME] = trigger
         if over:
             annotations[OVER_CAPACITY] = "truncated"
-        metadata: Object = {"name": meta.name_of(service), "namespace": meta.namespace_of(service)}
-        metadata["labels"] = labels
-        metadata["annotations"] = annotations
+        metadata = {
+            "name": meta.name_of(service), "labels": labels, "annotations": annotations,
+        }  # fmt: skip
         out: Object = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata}
         if subsets:
             out["subsets"] = subsets

@@ -262,6 +262,7 @@ def _new_slice(service: Object, group: Group, endpoints: list[Object]) -> Object
         "kind": "EndpointSlice",
         "metadata": {
             "generateName": f"{meta.name_of(service)}-",
+            "namespace": meta.namespace_of(service),
             "ownerReferences": [ownership.controller_reference(owner)],
         },
         "addressType": group[0],

@@ -101,7 +101,10 @@ def pod_of(owner: Object, ordinal: int, template: Object, revision: str) -> Obje
     """Builds the pod of an ordinal: with its name as label and hostname, and its claims."""
     name = name_of(owner, ordinal)
     inner = template.get("metadata") or {}
-    metadata: Object = {"generateName": f"{meta.name_of(owner)}-", "name": name}
+    metadata: Object = {
+        "generateName": f"{meta.name_of(owner)}-", "name": name,
+        "namespace": meta.namespace_of(owner),
+    }  # fmt: skip
     if inner.get("annotations"):
         metadata["annotations"] = inner["annotations"]
     metadata["labels"] = {
@@ -138,6 +141,7 @@ def claims_of(owner: Object, ordinal: int) -> list[Object]:
         inner = item["metadata"]
         metadata: Object = {
             "name": f"{inner['name']}-{name_of(owner, ordinal)}",
+            "namespace": meta.namespace_of(owner),
             "labels": {**(inner.get("labels") or {}), **selector},
         }
         if inner.get("annotations"):

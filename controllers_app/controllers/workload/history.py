@@ -80,6 +80,8 @@ class History:
         if annotations:
             body["metadata"]["annotations"] = annotations
         namespace = meta.namespace_of(owner)
+        if self._label == HASH_LABEL:  # the DaemonSet controller's names it, the StatefulSet's not
+            body["metadata"]["namespace"] = namespace
         with errors.ignoring("AlreadyExists"):
             return await self._client.create(REVISIONS, namespace, body)
         existing = await self._client.get(REVISIONS, namespace, body["metadata"]["name"])
