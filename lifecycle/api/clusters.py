@@ -90,7 +90,8 @@ class Apply(APIView):
     @extend_schema(
         request={"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT},
         parameters=[
-            OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin")
+            OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin"),
+            OpenApiParameter("server-side", bool, description="apply to what is there, by force"),
         ],
         responses=serializers.ResultsSerializer,
         operation_id="cluster_apply",
@@ -105,11 +106,13 @@ class Apply(APIView):
         actor = cast.actor(edge.data_dir, name)
         told = (edge.port.info or {}).get("version")
         version = Release.parse(str(told)) if told else releases.DEFAULT
+        applies = request.query_params.get("server-side") == "true"
+        way = manifests.APPLY if applies else manifests.CREATE
         try:
-            posts = manifests.posts(request.data or b"", version, actor.namespace)
+            posts = manifests.posts(request.data or b"", version, actor.namespace, way)
         except manifests.ManifestError as error:
             raise exceptions.ValidationError({"detail": str(error)}) from error
-        return Response({"results": [_create(request, cluster, actor, one) for one in posts]})
+        return Response({"results": [_send(request, cluster, actor, one, way) for one in posts]})
 
 
 class Objects(APIView):
@@ -177,25 +180,25 @@ class Cast(APIView):
         return Response({"users": list(cast.names())})
 
 
-def _create(
-    request: Request, cluster: str, actor: cast.Actor, post: manifests.Post
+def _send(
+    request: Request, cluster: str, actor: cast.Actor, post: manifests.Post, way: manifests.Way
 ) -> dict[str, Any]:
     result = {"kind": post.kind, "namespace": post.namespace, "name": post.name}
     if post.problem:
         return {**result, "code": 400, "reason": "BadRequest", "message": post.problem}
     headers = (
-        ("content-type", "application/json"),
+        ("content-type", way.media),
         ("accept", "application/json"),
         ("user-agent", "page"),
         *actor.headers,
     )
     reply = bridge.send(
-        request, cluster, "POST", post.path, manifests.QUERY, headers, post.body, actor.tls
+        request, cluster, way.method, post.path, way.query, headers, post.body, actor.tls
     )
     answer = json.loads(reply.body)
     if answer.get("kind") == "Status" and reply.status >= 400:
         said = {"reason": answer.get("reason", ""), "message": answer.get("message", "")}
     else:
-        said = {"reason": "", "message": "created"}
+        said = {"reason": "", "message": way.said}
         result["name"] = answer.get("metadata", {}).get("name", post.name)
     return {**result, "code": reply.status, **said}

@@ -1,7 +1,8 @@
 """Manifests as people paste them: YAML or JSON, one document or many, cut into single requests.
 
-Each object becomes a POST to its collection, as `kubectl create -f` sends it. Decides nothing
-about the objects: that is the API server's business.
+Each object becomes a POST to its collection, as `kubectl create -f` sends it, or a PATCH, as
+`kubectl apply --server-side --force-conflicts` does. Decides nothing about the objects: that is the
+API server's business.
 """
 
 from __future__ import annotations
@@ -21,6 +22,20 @@ OBJECTS_MAX = 200
 QUERY = "fieldManager=page&fieldValidation=Strict"
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How objects are sent, and what kubectl says of it."""
+
+    method: str
+    query: str
+    media: str
+    said: str
+
+
+CREATE = Way("POST", QUERY, "application/json", "created")
+APPLY = Way("PATCH", f"{QUERY}&force=true", "application/apply-patch+yaml", "serverside-applied")
+
+
 class ManifestError(Exception):
     """The text cannot be sent, in one sentence."""
 
@@ -37,9 +52,9 @@ class Post:
     problem: str = ""
 
 
-def posts(text: bytes, version: Release, namespace: str) -> list[Post]:
+def posts(text: bytes, version: Release, namespace: str, way: Way = CREATE) -> list[Post]:
     """The requests for all documents, in order. Raises ManifestError."""
-    made = [_post(one, version, namespace) for one in _objects(text)]
+    made = [_post(one, version, namespace, way) for one in _objects(text)]
     if not made:
         raise ManifestError("there is no object in the text")
     if len(made) > OBJECTS_MAX:
@@ -63,7 +78,7 @@ def _objects(text: bytes) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def _post(one: dict[str, Any], version: Release, namespace: str) -> Post:
+def _post(one: dict[str, Any], version: Release, namespace: str, way: Way) -> Post:
     kind, api_version = str(one.get("kind", "")), str(one.get("apiVersion", ""))
     metadata = one.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
@@ -76,8 +91,12 @@ def _post(one: dict[str, Any], version: Release, namespace: str) -> Post:
     where = str(named.get("namespace") or namespace) if info.namespaced else ""
     root = f"/apis/{info.api_version}" if info.group else f"/api/{info.version}"
     scope = f"/namespaces/{quote(where, safe='')}" if where else ""
-    body = json.dumps(one, separators=(",", ":")).encode()
-    return Post(kind, where, name, f"{root}{scope}/{info.plural}", body)
+    path = f"{root}{scope}/{info.plural}"
+    if way is APPLY:
+        if not name:
+            return Post(kind, where, "", "", b"", "what is applied needs a name")
+        path += f"/{quote(name, safe='')}"
+    return Post(kind, where, name, path, json.dumps(one, separators=(",", ":")).encode())
 
 
 @lru_cache(maxsize=4)

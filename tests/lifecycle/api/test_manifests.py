@@ -47,6 +47,13 @@ def test_a_list_is_taken_apart() -> None:
     assert [one.kind for one in posts(text)] == ["Secret", "ConfigMap"]
 
 
+def test_what_is_applied_goes_to_its_own_path_and_needs_a_name() -> None:
+    text = b"{apiVersion: v1, kind: Node, metadata: {name: a/b}}\n---\n{apiVersion: v1, kind: Node}"
+    named, nameless = manifests.posts(text, Release(33), "default", manifests.APPLY)
+    assert (named.path, named.problem) == ("/api/v1/nodes/a%2Fb", "")
+    assert nameless.problem == "what is applied needs a name"
+
+
 def test_namespace_is_that_of_the_user_unless_it_is_named() -> None:
     (made,) = posts("{apiVersion: v1, kind: Pod}", "student")
     assert made.namespace == "student" and made.path == "/api/v1/namespaces/student/pods"
