@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from playwright.sync_api import Locator, expect
 
@@ -73,6 +74,56 @@ def test_what_there_is_stands_by_theme_with_how_long_it_takes(look: Look) -> Non
         expect(panel.get_by_role("heading", name=theme)).to_be_visible()
     expect(panel.get_by_role("button", name="What is a crash loop?")).to_contain_text("about 20 s")
     expect(panel.get_by_role("button", name="Run it")).to_contain_text("about 35 s")
+
+
+def test_one_guesses_on_the_picture_before_the_scores_and_is_told(look: Look, demo: Demo) -> None:
+    sight = look(COMPACT)
+    begin(sight).get_by_role("button", name="Why this node").click()
+
+    banner = sight.page.locator(".banner")
+    sight.says(banner, "Which node?")
+    guesses = sight.page.get_by_role("button", name=re.compile("^I say node-"))
+    expect(guesses).to_have_count(2)
+    expect(sight.page.locator(".node.out")).to_contain_text("dedicated=gpu")
+    expect(sight.page.locator(".board tfoot")).to_have_count(0)
+    assert_laid_out(sight)
+    guess = guesses.first.inner_text().removeprefix("I say ")
+    guesses.first.focus()
+    sight.press("Enter")
+
+    won = sight.page.locator(".node.won h2")
+    expect(won).to_be_visible()
+    node = won.inner_text()
+    said = f"Right: {node}." if node == guess else f"You said {guess}. It is {node}."
+    sight.says(banner, said)
+    total = sight.page.locator(".board tfoot .lead").inner_text().split()[-1]
+    sight.says(banner, f"{total} points")
+    assert_laid_out(sight)
+    banner.get_by_role("button", name="Go on").click()
+    sight.says(banner, "Told to its end.")
+    assert asking.state(demo)["breakpoints"] == []
+
+
+def test_what_was_told_ends_with_again_a_change_and_the_next(look: Look) -> None:
+    sight = look(COMPACT)
+    begin(sight).get_by_role("button", name="Why does my pod stay Pending?").click()
+    banner = sight.page.locator(".banner")
+    sight.says(banner, "Told to its end.")
+    assert_laid_out(sight)
+
+    banner.get_by_role("button", name="Again").click()
+    sight.says(sight.page.get_by_role("log"), "pod/big-2 created")
+    sight.says(banner, "Told to its end.")
+    banner.get_by_role("button", name="Change one thing").click()
+
+    text = sight.page.get_by_role("textbox", name="Manifest")
+    expect(text).to_be_focused()
+    picked = "t => t.value.slice(t.selectionStart, t.selectionEnd)"
+    assert text.evaluate(picked) == 'cpu: "64"'
+    sight.page.keyboard.type('cpu: "1"')
+    sight.press("Control+Enter")
+    sight.says(sight.page.get_by_role("log"), "pod/big-3 created")
+    expect(banner).to_have_count(0)
 
 
 def test_start_over_asks_once_and_empties_the_cluster_for_all(look: Look, demo: Demo) -> None:

@@ -2,6 +2,7 @@
 // Facts about what one can begin with: what is sent, when it is over, how long it takes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nodesOf } from '../../static/js/core/cluster.js';
 import { explain } from '../../static/js/core/explain/index.js';
 import { currentAt } from '../../static/js/core/follow.js';
 import { History } from '../../static/js/core/history.js';
@@ -9,7 +10,7 @@ import { knownAt } from '../../static/js/core/known.js';
 import { Player } from '../../static/js/core/player.js';
 import * as scenarios from '../../static/js/core/scenarios.js';
 import { ENGLISH, wordsFor } from '../../static/js/i18n/index.js';
-import { recorded } from './traces.mjs';
+import { must, recorded } from './traces.mjs';
 
 const words = wordsFor('en');
 const FRAME_MS = 50;
@@ -80,6 +81,15 @@ test('each scenario has its words, and a part of its manifest to change', () => 
     const sent = manifest('some', 300);
     assert.ok(sent.includes(change) && sent.includes('name: some\n'), sent);
   }
+});
+
+test('the emptiest node is tainted, once', () => {
+  const state = loaded('full').head;
+  const text = scenarios.taintManifest(state);
+  const counts = new Map(nodesOf(state).map((one) => [one.name, one.pods.length]));
+  const name = must(/name: (\S+)/.exec(text))[1];
+  assert.equal(counts.get(name), Math.min(...counts.values()));
+  assert.equal(scenarios.taintManifest(loaded('scheduling').head), '');
 });
 
 test('a name is free', () => {

@@ -4,7 +4,7 @@
  * on the way, and how long the page takes to tell it. A scenario is a row here, its words, no code.
  * Pure.
  */
-import { objectsOf } from './cluster.js';
+import { nodesOf, objectsOf } from './cluster.js';
 import { isAtRest } from './explain/rest.js';
 
 /** @typedef {import('./reducer.js').State} State */
@@ -16,7 +16,8 @@ import { isAtRest } from './explain/rest.js';
  * @property {string} tone
  * @property {string} sign
  * @property {number} seconds  from the click to its end at the pace of watching and speed 1, about
- * @property {string} [stop]   the preset breakpoint at which it stops
+ * @property {string[]} [stops]  the preset breakpoints at which it stops
+ * @property {boolean} [taints]  a node is tainted first, so that there is a reason to see
  * @property {string} [user]   of the cast, instead of the administrator
  * @property {'deployments.apps'|'pods'} resource
  * @property {string} object   what it is called when that name is free
@@ -43,7 +44,7 @@ export const SCENARIOS = [
     tone: 'change',
     sign: 'change',
     seconds: 30,
-    stop: 'token',
+    stops: ['token'],
     resource: 'deployments.apps',
     object: 'nginx',
     manifest: (name) => deployment(name, 1, '      automountServiceAccountToken: true\n'),
@@ -67,11 +68,12 @@ export const SCENARIOS = [
     tone: 'hold',
     sign: 'star',
     seconds: 30,
-    stop: 'decision',
+    stops: ['predict', 'decision'],
+    taints: true,
     resource: 'deployments.apps',
     object: 'web',
-    manifest: (name) => deployment(name, 1),
-    change: 'replicas: 1',
+    manifest: (name) => deployment(name, 1, '      tolerations: []\n'),
+    change: 'tolerations: []',
   },
   {
     name: 'full',
@@ -124,6 +126,7 @@ export const THEMES = [...new Set(SCENARIOS.map((one) => one.theme))];
 // pods that a node takes beside what the cluster itself runs there, and the most that are asked for
 const PODS_OF_NODE = 100;
 const CROWD_MAX = 1000;
+const TAINT = 'dedicated';
 
 /** @param {string} name */
 export const scenarioOf = (name) =>
@@ -165,6 +168,29 @@ export function isOver(model, root) {
   if (!root || model.current.root !== root) return false;
   const close = model.index.request(root)?.close;
   return (!!close && close.code >= 400 && close.seq <= model.state.seq) || isAtRest(model);
+}
+
+/**
+ * What taints the emptiest node, which would be chosen otherwise; '' where one is tainted by this
+ * already, or there is no other node.
+ * @param {State} state
+ */
+export function taintManifest(state) {
+  const nodes = nodesOf(state).filter((one) => one.ready && !one.cordoned);
+  const open = nodes.filter((one) => !one.taints.length);
+  if (open.length < 2 || nodes.some((one) => one.taints.some((it) => it.startsWith(TAINT))))
+    return '';
+  const { name } = open.reduce((least, one) => (one.pods.length < least.pods.length ? one : least));
+  return `apiVersion: v1
+kind: Node
+metadata:
+  name: ${name}
+spec:
+  taints:
+  - key: ${TAINT}
+    value: gpu
+    effect: NoSchedule
+`;
 }
 
 /**

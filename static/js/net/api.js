@@ -46,9 +46,9 @@ export function clusterApi(cluster) {
     control: (body) => post(`${base}/control`, body),
     /** @param {string} command */
     console: (command) => post(`${base}/console`, { command }),
-    /** @param {string} manifest @param {string} user */
-    apply: (manifest, user) =>
-      ask(`${base}/apply?as=${encodeURIComponent(user)}`, {
+    /** @param {string} manifest @param {string} user @param {boolean} merges */
+    apply: (manifest, user, merges) =>
+      ask(`${base}/apply?as=${encodeURIComponent(user)}&server-side=${merges}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/yaml' },
         body: manifest,

@@ -19,6 +19,7 @@ export const PRESETS = [
     resource: 'pods',
     verb: 'create',
   },
+  { id: 'predict', label: 'breaks.predict', kind: 'schedule', phase: 'filter' },
   { id: 'decision', label: 'breaks.decision', kind: 'schedule', phase: 'select' },
   { id: 'image', label: 'breaks.image', kind: 'kubelet', step: 'image', state: 'begin' },
   {
@@ -30,6 +31,12 @@ export const PRESETS = [
     outside: true,
   },
 ];
+
+/**
+ * Sends a manifest as a user, shown as a command; `merges` into what is there already.
+ * @typedef {(manifest: string, user: string, command?: string, merges?: boolean) => Promise<void>}
+ *   Apply
+ */
 
 /** @param {App} app */
 export function actionsOf(app) {
@@ -263,23 +270,16 @@ function looking(app) {
   };
 }
 
-/**
- * Sends a manifest, and shows what is answered.
- * @param {App} app
- */
+/** Sends a manifest, and shows what is answered. @param {App} app @returns {Apply} */
 function create(app) {
   const { ui } = app;
-  return async (
-    /** @type {string} */ manifest,
-    /** @type {string} */ user,
-    command = '',
-  ) => {
+  return async (manifest, user, command = '', merges = false) => {
     if (app.player.past) app.player.goLive();
     ui.selected = null;
     ui.focus = '';
     ui.benchTab = 'answers';
     ui.sending += 1;
-    ui.lastApplied = manifest;
+    if (!merges) ui.lastApplied = manifest;
     app.player.playing = true;
     const answer = {
       id: Date.now() + Math.random(),
@@ -289,7 +289,7 @@ function create(app) {
     ui.answers = [...ui.answers.slice(-19), answer];
     app.draw();
     try {
-      answer.lines = answerLines(await app.api.apply(manifest, user), manifest);
+      answer.lines = answerLines(await app.api.apply(manifest, user, merges), manifest);
     } catch (error) {
       answer.lines = failureLines(error, app.words());
     }

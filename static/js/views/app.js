@@ -86,6 +86,7 @@ export class App {
       story: /** @type {import('../core/pace.js').Story} */ ('watch'),
       traceError: '',
       reaching: false,
+      picked: '', // the part of the manifest to be selected once it is drawn
       sure: false, // whether to start over was asked
       moved: false,
       dragging: false,

@@ -22,6 +22,20 @@ export function renderBench(host, ctx) {
   const answers = /** @type {HTMLElement|null} */ (host.querySelector('.answers'));
   const grew = answers && answers.scrollHeight !== height && !answers.querySelector('.examples');
   if (grew) answers.scrollTop = answers.scrollHeight;
+  if (ui.picked) pick(host, ctx);
+}
+
+/** Select a part of the manifest, once. @param {HTMLElement} host @param {Context} ctx */
+function pick(host, { ui }) {
+  const text = host.querySelector('textarea');
+  const at = ui.manifest.indexOf(ui.picked);
+  if (!text || at < 0) return;
+  text.focus();
+  text.setSelectionRange(at, at + ui.picked.length);
+  const line = ui.manifest.slice(0, at).split('\n').length;
+  const lines = ui.manifest.split('\n').length;
+  text.scrollTop = (text.scrollHeight * line) / lines - text.clientHeight / 2;
+  ui.picked = '';
 }
 
 /** @param {Context} ctx @param {string} tab */

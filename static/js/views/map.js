@@ -6,6 +6,7 @@ import { duration } from '../core/words.js';
 import { corridor, corridorModel, slimCorridor } from './corridor.js';
 import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
+import { lessonBanner } from './lesson.js';
 import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
 import { busyComponent, client, controllers, invitation, schedulerBox } from './requesters.js';
 import { board } from './scheduling.js';
@@ -109,7 +110,7 @@ function bannerOf(ctx) {
       ),
     );
   }
-  if (!player.past) return downBanner(ctx);
+  if (!player.past) return downBanner(ctx) || lessonBanner(ctx, lessonCycle(ctx));
   const text = compact
     ? words.t('past.liveShort', { rev: String(head.rev) })
     : words.t('past.live', { rev: String(head.rev), time: duration(head.t - state.t) });
@@ -126,6 +127,9 @@ function bannerOf(ctx) {
     ),
   );
 }
+
+/** The cycle on view, for who guessed. @param {Context} ctx */
+const lessonCycle = (ctx) => (ctx.focus === 'scheduler' ? cycleOf(ctx) : null);
 
 /** While the API server is stopped, or about to be. @param {Context} ctx */
 function downBanner({ words, state, player, act }) {

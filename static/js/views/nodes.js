@@ -8,6 +8,7 @@ import { isBroken } from '../core/outcome/index.js';
 import { duration } from '../core/words.js';
 import { h } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
+import { guessable } from './lesson.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/cluster.js').Node} NodeView */
@@ -99,6 +100,13 @@ function nodeCard(ctx, node, cycle) {
       ),
       h('span.second', null, tag),
     ),
+    guessable(ctx, cycle).includes(node.name)
+      ? h(
+          'button.guess',
+          { onClick: () => act.guess(node.name) },
+          words.t('predict.this', { node: node.name }),
+        )
+      : null,
     facts(ctx, node, cycle),
     taints(ctx, node),
     streamChips(ctx, node),

@@ -9,16 +9,17 @@ import { glyph } from './glyphs.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('./parts.js').Context} Context */
-/** @typedef {{name: string, since: number, root: number, manifest: string, done: boolean}} Lesson
- *   the scenario that is on: since which record, its command, and whether it was told to its end */
+/** @typedef {{name: string, since: number, root: number, done: boolean, guess: string}} Lesson
+ *   the scenario that is on: since which record, its command, whether it was told to its end, and
+ *   the node that was guessed */
 
 // what was told to its end before, to whoever uses this browser
 const ASKED = 'asked';
-const asked = () => (localStorage.getItem(ASKED) || '').split(' ').filter(Boolean);
+export const doneBefore = () => (localStorage.getItem(ASKED) || '').split(' ').filter(Boolean);
 
 /**
  * @param {App} app
- * @param {(manifest: string, user: string, command?: string) => Promise<void>} apply
+ * @param {import('./actions.js').Apply} apply
  */
 export function questionActions(app, apply) {
   const { ui } = app;
@@ -38,16 +39,34 @@ export function questionActions(app, apply) {
       app.draw();
     },
     /** @param {string} name */
-    card(name) {
+    async card(name) {
       const one = scenarios.scenarioOf(name);
       const free = scenarios.freeName(app.history.head, one);
       const manifest = one.manifest(free, scenarios.crowdSize(app.history.head));
-      app.act.setBreakpoints(app.act.presets().filter(({ id }) => id === one.stop));
+      app.act.setBreakpoints(app.act.presets().filter(({ id }) => one.stops?.includes(id)));
       Object.assign(ui, { dialog: '', user: one.user || app.meta.users[0] });
-      ui.lesson = { name, since: app.history.last, root: 0, manifest, done: false };
+      ui.lesson = { name, since: app.history.last, root: 0, done: false, guess: '' };
       if (app.player.past) app.player.goLive();
       app.player.play(); // a cluster that stands still answers nobody
+      const taint = one.taints && scenarios.taintManifest(app.history.head);
+      if (taint) await apply(taint, ui.user, 'kubectl apply --server-side -f taint.yaml', true);
       return apply(manifest, ui.user, `kubectl create -f ${free}.yaml`);
+    },
+    /** Which node it will be; the cluster goes on to its own choice. @param {string} guess */
+    guess(guess) {
+      if (ui.lesson) ui.lesson.guess = guess;
+      app.player.play();
+      app.draw();
+    },
+    /** The manifest of the scenario that is on, under another name, where it is worth a change. */
+    changeOne() {
+      const { lesson } = ui;
+      if (!lesson) return;
+      const one = scenarios.scenarioOf(lesson.name);
+      const { head } = app.history;
+      ui.manifest = one.manifest(scenarios.freeName(head, one), scenarios.crowdSize(head));
+      Object.assign(ui, { benchTab: 'create', lesson: null, picked: one.change });
+      app.draw();
     },
     /** Take note of how far the scenario is that is on. @param {Context} ctx */
     follow(ctx) {
@@ -56,7 +75,8 @@ export function questionActions(app, apply) {
       lesson.root ||= scenarios.commandAfter(ctx.whole, lesson.since);
       if (!scenarios.isOver(ctx, lesson.root)) return;
       lesson.done = true;
-      const done = new Set(asked()).add(lesson.name);
+      app.act.setBreakpoints([]);
+      const done = new Set(doneBefore()).add(lesson.name);
       localStorage.setItem(ASKED, [...done].join(' '));
       app.draw();
     },
@@ -66,7 +86,7 @@ export function questionActions(app, apply) {
 /** What there is to begin with, by theme, and what was told before. */
 export function questions(/** @type {Context} */ ctx, /** @type {string} */ key) {
   const { words } = ctx;
-  const done = asked();
+  const done = doneBefore();
   return h(
     'div.themes',
     { key },
@@ -110,7 +130,7 @@ function card(ctx, { name, tone, sign, seconds }, isDone) {
 }
 
 /** @param {Pick<Context, 'words'|'state'>} ctx @param {string} name */
-const titleOf = ({ words, state }, name) =>
+export const titleOf = ({ words, state }, name) =>
   words.t(`cards.${name}`, { n: scenarios.crowdSize(state) });
 
 /** Another, empty cluster in place of this one; asks once. @param {Context} ctx */
