@@ -22,6 +22,7 @@ from apiserver_app.machinery.releases import Release
 
 SECURE_PORT = 6443
 ADVERTISED_IP = "10.0.0.11"  # the control plane's, which runs on the first node
+ADVERTISED = f"{ADVERTISED_IP}:{SECURE_PORT}"
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -130,7 +131,7 @@ def _binding(kind: str, metadata: Object, role: tuple[str, str], subjects: Seque
 
 def joining(client_ca: str) -> list[Item]:
     """Returns what kubeadm adds so that nodes may join with a bootstrap token."""
-    data = {"kubeconfig": joins.kubeconfig(f"https://{ADVERTISED_IP}:{SECURE_PORT}", client_ca)}
+    data = {"kubeconfig": joins.kubeconfig(f"https://{ADVERTISED}", client_ca)}
     named = {"name": joins.INFO, "namespace": joins.PUBLIC}
     items: list[Item] = [("configmaps", joins.PUBLIC, _object("v1", "ConfigMap", named, data=data))]
     for name, namespace, lines in (

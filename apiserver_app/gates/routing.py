@@ -68,7 +68,7 @@ class Routing(Gate):
         document = request.document
         found = document(request.call) if document and not request.call.asked[2] else None
         if found is None:
-            raise _nowhere()
+            raise self._nowhere(request.call.path)
         request.operation, request.outcome = ANSWERED, found
         return Decision("allow", routes.of_path(request.call.path, self._cluster.resources))
 
@@ -76,7 +76,7 @@ class Routing(Gate):
         """Whether there is such a route, and what its client should know of it."""
         call, info = request.call, request.info
         if call.routed == 404:
-            raise _nowhere()
+            raise self._nowhere(call.path)
         served = call.subresource == "proxy" or call.verb in self._cluster.verbs_of(
             info, call.subresource
         )
@@ -91,6 +91,18 @@ class Routing(Gate):
             if said:
                 request.warnings += said
                 request.annotations[deprecations.AUDIT] = "true"
+
+    def _nowhere(self, path: str) -> errors.ApiError:
+        """Each of the three servers was offered the request, and none has the path. Go-restful
+        answers below what it serves, and net/http elsewhere."""
+        parts = path.split("/")
+        group = parts[2] if parts[1:2] == ["apis"] and len(parts) > 2 else ""
+        routed = parts[1:2] in (["api"], ["version"]) or any(
+            info.group == group for info in self._cluster.resources.built_in if group
+        )
+        error = errors.path_not_found() if routed else errors.page_not_found()
+        error.about = {"chain": routes.CHAIN}
+        return error
 
     async def _custom(self, request: Request) -> Decision:
         """To the part of the server that serves custom resources."""
@@ -110,13 +122,6 @@ class Routing(Gate):
         if converted:
             detail["converted"] = converted
         return Decision("allow", detail)
-
-
-def _nowhere() -> errors.ApiError:
-    """Each of the three servers was offered the request, and none has the path."""
-    error = errors.path_not_found()
-    error.about = {"chain": routes.CHAIN}
-    return error
 
 
 class Answered(Operation):

@@ -1,4 +1,4 @@
-"""/debug: executing and waiting requests of flow control, and the profiler's index.
+"""/debug: requests of flow control that execute or wait, the profiler's index, the log's verbosity.
 
 There is no Go runtime to profile: the index says so, and the profiles answer 404.
 
@@ -11,13 +11,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import meta
+from apiserver_app.machinery.errors import quoted
 from apiserver_app.machinery.syntax import goduration
 
 FAIRNESS = "/debug/api_priority_and_fairness/"
-PPROF = "/debug/pprof"
-INDEX = "/debug/pprof/\n\nThis API server is simulated: it has no Go profiles.\n"
+_PPROF, _FLAGS = "/debug/pprof", "/debug/flags"
+_INDEX = "/debug/pprof/\n\nThis API server is simulated: it has no Go profiles.\n"
+_TEXT, _HTML = "text/plain; charset=utf-8", "text/html; charset=utf-8"
+_NO_SNIFF = ("X-Content-Type-Options", "nosniff")
+_FLAGS_PAGE = b"""<html>
+<head>
+<title>/debug/flags/</title>
+</head>
+<body>
+/debug/flags/<br>
+<br>
+flags:<br>
+<table>
+
+<tr>v<br>
+
+</table>
+<br>
+full flags configurable<br>
+</body>
+</html>
+"""
 _LEVELS = (
     "PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests",
     "ExecutingRequests", "DispatchedRequests", "RejectedRequests", "TimedoutRequests",
@@ -49,6 +71,38 @@ def dump(cluster: ClusterContext, name: str, *, details: bool) -> str | None:
         heads = (*_REQUESTS, *_DETAILS) if details else _REQUESTS
         return _table(heads, (row for level in levels for row in _requests(level, details)))
     return None
+
+
+def profile(path: str) -> Outcome | None:
+    """Returns the index, or the 404 of a profile."""
+    if path == _PPROF:
+        found = [("Location", f"{_PPROF}/")]
+        link = f'<a href="{_PPROF}/">Found</a>.\n\n'
+        return Outcome(302, value=link.encode(), content_type=_HTML, headers=found)
+    if path == f"{_PPROF}/":
+        return Outcome(200, value=_INDEX.encode(), content_type=_TEXT, headers=[_NO_SNIFF])
+    if path.startswith(f"{_PPROF}/"):
+        headers = [_NO_SNIFF, ("X-Go-Pprof", "1")]
+        return Outcome(404, value=b"Unknown profile\n", content_type=_TEXT, headers=headers)
+    return None
+
+
+def flags(path: str, call: Call) -> Outcome | None:
+    """Returns the flags that can be set at run time, or sets the verbosity. There is no log of
+    klog's that it could change."""
+    if path != _FLAGS and not path.startswith(f"{_FLAGS}/"):
+        return None
+    if path != f"{_FLAGS}/v":
+        return Outcome(200, value=_FLAGS_PAGE, content_type=_HTML)
+    said = call.raw.decode(errors="replace")
+    if call.method != "PUT":
+        code, text = 406, "unsupported http method"
+    elif not said.isascii() or not said.isdigit():
+        code, text = 400, f"strconv.ParseUint: parsing {quoted(said)}: invalid syntax"
+    else:
+        code, text = 200, f"successfully set klog.logging.verbosity to {said}"
+    body = f"{text}\n".encode()
+    return Outcome(code, value=body, content_type="text/plain", headers=[_NO_SNIFF])
 
 
 def _level(level: Any) -> Sequence[object]:

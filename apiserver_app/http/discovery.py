@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from apiserver_app.http import encode, negotiation
+from apiserver_app.http import encode, health, negotiation
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
@@ -27,8 +27,8 @@ _GO_VERSIONS = {25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7", 
 _RELEASES = {"v1.33.1": ("8adc0f041b8e7ad1d30e29cc59c6ae7a15e19828", "2025-05-15T08:19:08Z")}
 _PATCH = 1  # the patch release a version without one stands for
 _ROOT_PATHS = (
-    "/.well-known/openid-configuration", "/healthz", "/livez", "/metrics", "/openapi/v2",
-    "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/readyz", "/version",
+    "/.well-known/openid-configuration", "/metrics", "/metrics/slis", "/openapi/v2",
+    "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version",
 )  # fmt: skip
 
 
@@ -74,11 +74,18 @@ class Discovery:
         path = "/" + path.strip("/")
         accepted: Accepted | None = Accepted(pretty=True)
         if path.startswith("/api"):
-            whole = negotiation.discovery(accept) if path in ("/api", "/apis") else None
+            whole = None
+            if path in ("/api", "/apis"):
+                is_beta = not self._resources.version.has("AggregatedDiscoveryRemoveBetaType")
+                whole = negotiation.discovery(accept, ("v2", "v2beta1") if is_beta else ("v2",))
+            elif path.count("/") != 2:  # the aggregator answers for /apis and groups itself
+                negotiation.check_routed(accept, negotiation.SERVED)
             accepted = whole or negotiation.negotiate_unconverted(accept)
             if accepted is not None and pretty:
                 accepted = accepted._replace(pretty=True)
-        elif path not in ("/", "/version"):
+        elif path == "/version":
+            negotiation.check_routed(accept, negotiation.SERVED[:1])
+        elif path != "/":
             return None
         document = self._built.get((path, accepted))
         if document is None:
@@ -231,7 +238,10 @@ class Discovery:
         return out
 
     def _paths(self) -> list[str]:
-        paths = ["/api", "/apis", *_ROOT_PATHS]
+        paths = ["/api", "/apis", "/apis/", *_ROOT_PATHS]
+        for root in health.ROOTS:
+            names = health.checks(self._resources.version, root.strip("/"))
+            paths += [root, *(f"{root}/{name}" for name in names)]
         for group, versions in self._groups.items():
             root = f"/apis/{group}" if group else "/api"
             paths += [root, *(f"{root}/{version}" for version in versions)]
@@ -290,6 +300,12 @@ def version_info(version: Release) -> Object:
         "compiler": "gc",
         "platform": "linux/amd64",
     }
+
+
+def api_version(version: Release) -> str:
+    """The version that OpenAPI documents say."""
+    shown: str = version_info(version)["gitVersion"]
+    return str(version) if version.has("EmulationVersion") else shown
 
 
 def _commit_of(release: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Headers = list[tuple[str, str]]
+SIZED_BYTES_MAX = 2048  # as net/http buffers; a longer answer is sent in chunks
 
 
 @dataclass(slots=True)

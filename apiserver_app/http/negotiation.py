@@ -24,10 +24,11 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 SERVED = (JSON, YAML, PROTOBUF)
 STREAMED = (JSON, PROTOBUF)
 STREAM_SUFFIX = ";stream=watch"
+LISTED = (*SERVED, *(name + STREAM_SUFFIX for name in STREAMED))  # of routes that also watch
+LOGGED = ("text/plain", *SERVED)
 
 _CACHE_ENTRIES = 256
 _META_VERSIONS = ("v1", "v1beta1")
-_DISCOVERY_VERSIONS = ("v2", "v2beta1")
 _PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
 _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 
@@ -72,15 +73,28 @@ Allows = Callable[[str, "tuple[str, str, str] | None"], bool]
 
 
 @functools.lru_cache(_CACHE_ENTRIES)
-def negotiate(accept: str, watch: bool = False, custom: bool = False) -> Accepted:
+def negotiate(
+    accept: str, watch: bool = False, custom: bool = False, produces: Sequence[str] = ()
+) -> Accepted:
     """Returns the form of an answer about a resource; ApiError 406 when no accepted form can be
-    sent. `custom` resources have protobuf only for their metadata."""
+    sent. `custom` resources have protobuf only for their metadata. `produces` are the media types
+    of the route."""
+    check_routed(accept, produces)
     accepted = _negotiate(accept, _custom_form if custom else _form, server_version="v1")
     if accepted is None:
         raise errors.not_acceptable(SERVED)
     if watch and accepted.is_yaml:
-        raise errors.not_acceptable([name + STREAM_SUFFIX for name in STREAMED])
+        raise errors.not_acceptable(LISTED[len(SERVED) :])
     return accepted
+
+
+def check_routed(accept: str, produces: Sequence[str]) -> None:
+    """Raises go-restful's 406 for an Accept header that names nothing the route answers with. Only
+    `*/*` counts as a wildcard. Nothing is asked of a route without media types."""
+    if produces and accept:
+        names = (part.partition(";")[0].strip(" ") for part in accept.split(","))
+        if not any(name == "*/*" or name in produces for name in names):
+            raise errors.no_representation(406, produces)
 
 
 @functools.lru_cache(_CACHE_ENTRIES)
@@ -90,11 +104,11 @@ def negotiate_unconverted(accept: str) -> Accepted | None:
 
 
 @functools.lru_cache(_CACHE_ENTRIES)
-def discovery(accept: str) -> Accepted | None:
+def discovery(accept: str, versions: Sequence[str]) -> Accepted | None:
     """Returns the accepted form of aggregated discovery, whatever its rank in the header."""
     if not accept:
         return None
-    return _negotiate(accept, _discovery_form)
+    return _negotiate(accept, functools.partial(_discovery_form, versions))
 
 
 def _form(media_type: str, target: tuple[str, str, str] | None) -> bool:
@@ -110,11 +124,13 @@ def _custom_form(media_type: str, target: tuple[str, str, str] | None) -> bool:
     return media_type != PROTOBUF if target is None else _form(media_type, target)
 
 
-def _discovery_form(media_type: str, target: tuple[str, str, str] | None) -> bool:
+def _discovery_form(
+    versions: Sequence[str], media_type: str, target: tuple[str, str, str] | None
+) -> bool:
     if target is None:
         return False
     kind, group, version = target
-    return (kind, group) == _DISCOVERY and version in _DISCOVERY_VERSIONS
+    return (kind, group) == _DISCOVERY and version in versions
 
 
 _DISCOVERY = ("APIGroupDiscoveryList", "apidiscovery.k8s.io")

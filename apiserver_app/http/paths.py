@@ -5,8 +5,11 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/server/routes and pkg/server/
 
 from __future__ import annotations
 
+import collections
+
 import orjson
 
+from apiserver_app.auth import bootstrap
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.server import life
@@ -14,14 +17,17 @@ from apiserver_app.http import debug, discovery, health, negotiation
 from apiserver_app.http.metrics import exposition, metrics
 from apiserver_app.http.openapi import documents
 from apiserver_app.machinery import errors
+from apiserver_app.machinery.kernel import SECOND
 
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 
 
-# GET only; other paths take any method, but no trailing slash
-_ROUTED = ("/version", "/api", "/apis", "/openid", "/.well-known")
-_EXACT = (*health.ROOTS, "/metrics")
+# GET only, as go-restful routes them; other paths take any method, but no trailing slash
+_ROUTED = ("/version", "/api", "/openid", "/.well-known")
+_EXACT = (*health.ROOTS, "/metrics", "/openapi")
+_NO_SNIFF = ("X-Content-Type-Options", "nosniff")
+_FOR_AN_HOUR = [("Cache-Control", "public, max-age=3600")]
 
 
 class PathHandler:
@@ -29,10 +35,12 @@ class PathHandler:
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._cluster = cluster
+        # health checks that ran: by name, result and path
+        self._checked: collections.Counter[tuple[str, str, str]] = collections.Counter()
         resources, services = cluster.resources, cluster.aggregation.services
-        address = f"{cluster.addresses.net.apiserver}:443"
-        self._discovery = discovery.Discovery(resources, address, services)
-        self._openapi = documents.OpenApi(resources, services)
+        self._discovery = discovery.Discovery(resources, bootstrap.ADVERTISED, services)
+        self._openapi = documents.OpenApi(resources, services, lambda: cluster.kernel.now)
+        self._started = str(cluster.kernel.now // SECOND)
 
     def handle(self, call: Call) -> Outcome | None:
         """Returns the document at a path, or None when there is none."""
@@ -43,10 +51,13 @@ class PathHandler:
             self._cluster.counters.reset()
             return _document(b"metrics reset\n", _TEXT)
         root = "/" + path.split("/", 2)[1]
-        if root in _EXACT and call.path.endswith("/"):
+        if call.path.startswith("//"):
+            return None
+        if root in _EXACT and call.path.endswith("/") and not call.path.startswith(documents.ROOT):
             return None
         outcome = self._document(path, root, call)
-        if outcome is not None and root in _ROUTED and call.verb != "get":
+        is_routed = root in _ROUTED or (root == "/apis" and path.count("/") == 3)
+        if outcome is not None and is_routed and call.method not in ("GET", ""):
             raise errors.no_such_method()
         return outcome
 
@@ -56,15 +67,20 @@ class PathHandler:
         if root in ("/", "/version", "/api", "/apis"):
             return self._discover(path, call)
         if root == "/openapi":
-            return self._describe(path, call)
-        if path == "/metrics":
-            return _document(metrics.render(self._cluster), exposition.CONTENT_TYPE)
+            return self._describe(call.path, call)
+        if path in ("/metrics", "/metrics/slis"):
+            slis = path != "/metrics"
+            page = self._health_metrics() if slis else metrics.render(self._cluster)
+            headers = [("Process-Start-Time-Unix", self._started)]
+            return Outcome(200, value=page, content_type=exposition.CONTENT_TYPE, headers=headers)
         if root == "/debug":
             return self._debug(path, call)
         if path == "/openid/v1/jwks":
-            return _document(orjson.dumps(self._cluster.tokens.jwks()), "application/jwk-set+json")
+            keys = orjson.dumps(self._cluster.tokens.jwks())
+            return _answer(200, [("Content-Type", "application/jwk-set+json"), *_FOR_AN_HOUR], keys)
         if path == "/.well-known/openid-configuration":
-            return _document(orjson.dumps(self._cluster.tokens.openid()), _JSON)
+            body = orjson.dumps(self._cluster.tokens.openid())
+            return _answer(200, [("Content-Type", _JSON), *_FOR_AN_HOUR], body)
         return None
 
     def _discover(self, path: str, call: Call) -> Outcome | None:
@@ -81,15 +97,37 @@ class PathHandler:
         root, _, check = path.strip("/").partition("/")
         names = health.checks(self._cluster.version, root)
         if check and check not in names:
-            raise errors.path_not_found()
+            raise errors.page_not_found()
         failed = self._failed(root)
+        for name in [check] if check else names:
+            status = "error" if name in failed else "success"
+            self._checked[name, status, root] += 1
         if check:
             if check in failed:
                 text = f"internal server error: {check} failed\n"
                 return _document(text.encode(), _TEXT, 500)
             return _document(b"ok", _TEXT)
         code, text = health.answer(root, names, call.params, lambda name: name not in failed)
-        return _document(text.encode(), _TEXT, code)
+        return _answer(code, [("Content-Type", _TEXT), _NO_SNIFF], text.encode())
+
+    def _health_metrics(self) -> bytes:
+        """What the checks said last, and how often."""
+        page = exposition.Page()
+        page.gauge(
+            "kubernetes_healthcheck", "Whether a health check passed, 1 or 0.",
+            (
+                ({"name": name, "type": root}, int(name not in self._failed(root)))
+                for name, root in sorted({(name, root) for name, _, root in self._checked})
+            ),
+        )  # fmt: skip
+        page.counter(
+            "kubernetes_healthchecks_total", "How often a health check ran, by its result.",
+            (
+                ({"name": name, "status": status, "type": root}, count)
+                for (name, status, root), count in sorted(self._checked.items())
+            ),
+        )  # fmt: skip
+        return page.text()
 
     def _failed(self, root: str) -> list[str]:
         """Returns the checks that do not pass yet."""
@@ -107,13 +145,13 @@ class PathHandler:
             name = path.removeprefix(debug.FAIRNESS)
             table = debug.dump(self._cluster, name, details=details)
             return None if table is None else _document(table.encode(), _TEXT)
-        if path == debug.PPROF and self._cluster.options.profiling:
-            return _document(debug.INDEX.encode(), _TEXT)
-        return None
+        if not self._cluster.options.profiling:
+            return None
+        return debug.profile(call.path) or debug.flags(path, call)
 
 
 def _answer(code: int, headers: list[tuple[str, str]], body: bytes) -> Outcome:
-    kind = dict(headers).get("Content-Type", _JSON)
+    kind = dict(headers).get("Content-Type", "")
     rest = [pair for pair in headers if pair[0] != "Content-Type"]
     return Outcome(code, value=body, content_type=kind, headers=rest)
 

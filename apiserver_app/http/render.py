@@ -37,6 +37,8 @@ PIECE_BYTES = 1 << 20  # compressed in one step
 # what making an object's bytes takes of a step's allowance
 WORK, WORK_YAML = 2, 16
 
+_CONNECTED = ("attach", "exec", "portforward", "proxy")  # whoever is behind it negotiates
+
 Item = TypeVar("Item")
 
 
@@ -46,6 +48,8 @@ async def outcome(
     """Returns (status, headers, body)."""
     if result.code == 304:  # a Content-Type would replace the one the client has cached
         return 304, result.headers, b""
+    if result.value == b"" and not result.content_type:
+        return result.code, result.headers, b""
     if result.content_type:
         assert result.value is not None
         return result.code, [("Content-Type", result.content_type), *result.headers], result.value
@@ -191,11 +195,11 @@ def _partial_list(
 ) -> tuple[encode.List, list[bytes]]:
     version = accepted.convert_version
     if accepted.convert == "PartialObjectMetadata":
-        raise errors.ApiError(
-            406, "NotAcceptable",
-            "you requested PartialObjectMetadata, but the requested object is a list "
-            f"(*{info.version}.{info.list_kind})",
-        )  # fmt: skip
+        listed = f"{(info.group or 'core').split('.')[0]}.{info.kind}List"
+        if info.custom is not None:
+            listed = "unstructured.UnstructuredList"
+        message = "you requested PartialObjectMetadata, but the requested object is a list "
+        raise errors.ApiError(406, "NotAcceptable", f"{message}(*{listed})")
     form = encode.list_form(
         "PartialObjectMetadataList", f"meta.k8s.io/{version}",
         str(page.revision), page.continue_token, page.remaining,
@@ -226,7 +230,11 @@ def accepted(accept: str, call: Call) -> Accepted:
     plain = "protobuf" in accept and not (
         info.custom is None and protoencode.knows(info.api_version, info.kind)
     )
-    negotiated = negotiation.negotiate(accept, watch, plain)
+    produces: tuple[str, ...] = ()
+    if info.custom is None and call.subresource not in _CONNECTED:
+        produces = negotiation.LISTED if watch or call.verb == "list" else negotiation.SERVED
+        produces = negotiation.LOGGED if call.subresource == "log" else produces
+    negotiated = negotiation.negotiate(accept, watch, plain, produces)
     pretty: Any = negotiation.wants_pretty(call.params, call.agent)
     return negotiated._replace(pretty=True) if pretty and not watch else negotiated
 

@@ -17,7 +17,7 @@ from apiserver_app.handlers import request as requests
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import negotiation, paths, render, requestinfo, seats, statuses, watches
-from apiserver_app.http.exchange import Headers, Reply, Request
+from apiserver_app.http.exchange import SIZED_BYTES_MAX, Headers, Reply, Request
 from apiserver_app.http.streaming import sessions
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Credential, ResourceInfo, TlsPeer
@@ -51,9 +51,7 @@ class Server:
                 return
             accepted = check()
             status, more, body = await render.outcome(self.cluster, call, outcome, accepted)
-            if request.method == "HEAD":
-                body = b""
-            reply.head(status, statuses.merged(self._headers(taken), more), body)
+            self._whole(request, reply, status, statuses.merged(self._headers(taken), more), body)
         except errors.ApiError as error:
             self._refuse(error, request, taken, headers, reply)
         except Exception as error:  # the edge of the process: a bug must not hang a client
@@ -95,9 +93,16 @@ class Server:
     ) -> None:
         params = taken.call.params if taken is not None else {}
         status, more, body = statuses.render(error, render.of_refusal(headers, params))
+        self._whole(request, reply, status, statuses.merged(self._headers(taken), more), body)
+
+    @staticmethod
+    def _whole(request: Request, reply: Reply, status: int, headers: Headers, body: bytes) -> None:
+        """Sends an answer; to HEAD without the body, but with its length if it is a short one."""
         if request.method == "HEAD":
+            if len(body) <= SIZED_BYTES_MAX and status != 304:
+                headers = statuses.merged([("Content-Length", str(len(body)))], headers)
             body = b""
-        reply.head(status, statuses.merged(self._headers(taken), more), body)
+        reply.head(status, headers, body)
 
     def call_of(self, request: Request) -> Call:
         """Parses a request into a Call. Raises ApiError when it is malformed."""

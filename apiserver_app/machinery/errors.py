@@ -239,6 +239,11 @@ def path_not_found() -> ApiError:
     return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
+def page_not_found() -> ApiError:
+    """The 404 for a path that no part of the server knows, from Go's http.NotFound."""
+    return plain(404, "NotFound", "404 page not found")
+
+
 def already_exists(group: str, resource: str, name: str) -> ApiError:
     message = f'{qualified(group, resource)} "{name}" already exists'
     return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name))
@@ -357,6 +362,14 @@ def unsupported_media_type(content_type: str, supported: Sequence[str]) -> ApiEr
         + ", ".join(supported)
     )
     return ApiError(415, "UnsupportedMediaType", message)
+
+
+def no_representation(code: int, offered: Sequence[str]) -> ApiError:
+    """The 406 or 415 of go-restful, which knows a route by the media types of its requests and
+    answers."""
+    said = {406: "Not Acceptable", 415: "Unsupported Media Type"}[code]
+    message = f"{code}: {said}\n\nAvailable representations: {', '.join(offered)}"
+    return ApiError(code, said.replace(" ", ""), message, details={})
 
 
 def not_acceptable(supported: Sequence[str]) -> ApiError:

@@ -129,6 +129,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "BasicAuthentication": Span(until=18),  # --basic-auth-file
     "ConsistentListFromCache": Span(31),
     "DisableAllocatorDualWrite": Span(34),  # no bitmap of addresses beside IPAddress objects
+    "AggregatedDiscoveryRemoveBetaType": Span(33),
     "EmulationVersion": Span(33),  # in the answer of /version
     "LegacyProvider": Span(27),  # /api is installed as one provider among the others
     "OIDCFlagsTogether": Span(30),  # an issuer needs a client id and the other way round

@@ -182,7 +182,18 @@ async def _answer(reader: asyncio.StreamReader, status: bytes) -> bytes:
     for field in fields:
         if field.lower().startswith(b"content-length:"):
             return await reader.readexactly(int(field.partition(b":")[2]))
+        if field.lower() == b"transfer-encoding: chunked":
+            return await _chunks(reader)
     raise RuntimeError("the answer has no length")
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    parts = []
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        parts.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+    await reader.readexactly(2)
+    return b"".join(parts)
 
 
 def percentile(values: list[float], percent: int) -> float:

@@ -19,6 +19,7 @@ from apiserver_app.aggregator import availability, registration
 from apiserver_app.auth import issuer, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
+from apiserver_app.auth.bootstrap import ADVERTISED
 from apiserver_app.egress import carriers, outbound
 from apiserver_app.etcd import lease as leases
 from apiserver_app.etcd import mvcc
@@ -312,7 +313,7 @@ class Cluster:
                 self._token_requests().issue,
                 int(given.service_account_max_token_expiration),
                 self.tokens.jwks,
-                lambda: self.tokens.openid_configuration("/openid/v1/jwks"),
+                lambda: self.tokens.openid_configuration(f"https://{ADVERTISED}/openid/v1/jwks"),
             ),
             process=Process(lambda: self.ready, self._runs, self._bug),
             life=Life(

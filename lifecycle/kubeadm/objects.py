@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from apiserver_app.apis.servicenet import ServiceNet
-from apiserver_app.auth.bootstrap import ADVERTISED_IP, SECURE_PORT
+from apiserver_app.auth.bootstrap import ADVERTISED
 from apiserver_app.auth.data import cast
 from apiserver_app.auth.data.notation import rules
 from apiserver_app.machinery.meta import Object
@@ -82,7 +82,7 @@ def dns(version: Release, net: ServiceNet) -> list[Item]:
 
 def proxy(version: Release) -> list[Item]:
     """The addon kube-proxy."""
-    server = f"https://{ADVERTISED_IP}:{SECURE_PORT}"
+    server = f"https://{ADVERTISED}"
     data = {
         "config.conf": texts.PROXY,
         "kubeconfig.conf": texts.PROXY_KUBECONFIG.format(server=server),

@@ -237,8 +237,11 @@ def test_a_body_that_is_too_large(api: Api) -> None:
 def test_forms_of_bodies_and_answers(api: Api) -> None:
     form = "the body of the request was in an unknown format - accepted media types include: "
     refused(api.post(MAPS, settings(), "text/plain"), 415, "UnsupportedMediaType", form)
+    for kind in ("application/json;bad", "application/json;a=b;c"):
+        refused(api.post(MAPS, settings(), kind), 415, "UnsupportedMediaType", form)
     for kind in ("json", "nope+json"):
-        refused(api.patch(HERE, {}, kind), 415, "UnsupportedMediaType", form)
+        routed = "415: Unsupported Media Type"
+        refused(api.patch(HERE, {}, kind), 415, "UnsupportedMediaType", routed)
     protobuf = "application/vnd.kubernetes.protobuf"
     refused(
         api.post(MAPS, b"abc", protobuf), 400, "BadRequest",
@@ -254,10 +257,10 @@ def test_forms_of_bodies_and_answers(api: Api) -> None:
         api.post(MAPS, aliases, "application/yaml"), 400, "BadRequest",
         f"{UNREAD}{bad}document contains excessive aliasing",
     )  # fmt: skip
-    for accept in ("text/html", "image/png,application/xml", ";;;,/"):
+    for accept in ("text/html", "image/png,application/xml", ";;;,/", "application/*"):
         refused(
             api.get(HERE, Accept=accept), 406, "NotAcceptable",
-            "only the following media types are accepted: application/json, ",
+            "406: Not Acceptable\n\nAvailable representations: application/json, ",
         )  # fmt: skip
 
 
@@ -387,8 +390,7 @@ def test_subresources_of_another_shape(api: Api, path: str, body: object) -> Non
 
 
 MISSING = (
-    "/nope", "/apis/nope/v1/foos", "/api/v1/namespaces/default/nopes", f"{PODS}/none/nope",
-    "/healthz/nope", "/openapi/v3/apis/nope",
+    "/api/v2/foos", "/apis/apps/v9", "/api/v1/namespaces/default/nopes", f"{PODS}/none/nope",
     f"{MAPS}/../../../../../etc/passwd", f"{MAPS}/..%2f..%2fsecrets",
     "/api/v1/namespaces/..%2f..%2f/configmaps/here",
 )  # fmt: skip
@@ -397,6 +399,16 @@ MISSING = (
 @pytest.mark.parametrize("path", MISSING)
 def test_paths_that_lead_nowhere(api: Api, path: str) -> None:
     refused(api.get(path), 404, "NotFound", "the server could not find the requested resource")
+
+
+@pytest.mark.parametrize(
+    "path", ["/nope", "/apis/nope", "/apis/nope/v1/foos", "/healthz/nope", "//api/v1", "/openapi"]
+)
+def test_paths_that_no_part_of_the_server_knows(api: Api, path: str) -> None:
+    answer = api.get(path)
+    assert (answer.code, answer.body) == (404, b"404 page not found\n")
+    assert answer.header("Content-Type") == "text/plain; charset=utf-8"
+    assert answer.header("X-Content-Type-Options") == "nosniff"
 
 
 def test_names_no_object_has(api: Api) -> None:

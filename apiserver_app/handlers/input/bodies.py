@@ -6,6 +6,7 @@ apimachinery pkg/runtime/serializer/json/{json,meta}.go.
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypedDict
 
 import msgspec
@@ -28,6 +29,10 @@ class _Named(TypedDict, total=False):
 _decode_named = msgspec.json.Decoder(_Named).decode
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _BODIES = ("application/json", "application/yaml", _PROTOBUF)
+# of a media type, as Go's mime.ParseMediaType takes them
+_PARAMETERS = re.compile(
+    r"""\s*(?:[^\s;="]+\s*=\s*(?:[^\s;="]+|"(?:[^"\\]|\\.)*")\s*(?:;\s*|$))*""", re.ASCII
+)
 _MAPS = (client.STRATEGIC_PATCH, client.APPLY_PATCH)  # objects come out of these as maps
 _CUSTOM_BODIES = ("application/json", "application/yaml")
 
@@ -50,8 +55,9 @@ def read_as(request: Request, definition: str, kind: str) -> Object:
 def _read(request: Request, into: str, taken: tuple[str, ...] = _BODIES) -> Object:
     body = request.call.body or b""
     assert isinstance(body, bytes), "only a patch is a list"
-    kind = request.content_type.split(";", 1)[0].strip().lower()
-    if kind not in ("", *taken):
+    kind, _, params = request.content_type.partition(";")
+    kind = kind.strip().lower()
+    if kind not in ("", *taken) or not _PARAMETERS.fullmatch(params):
         raise errors.unsupported_media_type(kind, taken)
     if kind == _PROTOBUF:
         message = protobuf.decode(body)

@@ -44,9 +44,14 @@ def check_type(request: Request) -> None:
     """415 for what is no patch of this resource. The type is kept without its parameters."""
     custom = request.call.info is not None and request.call.info.custom is not None
     taken = _CUSTOM_PATCHES if custom else _PATCHES
-    kind = request.content_type.partition(";")[0]
-    if kind not in taken:
+    kind = request.content_type.partition(";")[0].strip(" ")
+    if kind not in taken and custom:
         raise errors.unsupported_media_type(kind, taken)
+    if kind not in taken and not request.call.body:
+        raise errors.no_representation(415, ())
+    if kind not in taken:
+        message = "415: Unsupported Media Type"
+        raise errors.ApiError(415, "UnsupportedMediaType", message, details={})
     request.content_type = kind
 
 

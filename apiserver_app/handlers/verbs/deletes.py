@@ -225,7 +225,10 @@ async def _given_back(request: Request, gone: Object) -> Outcome:
 
 # kinds whose delete answers the object itself (ReturnDeletedObject)
 RETURNS_OBJECT = ("pods", "serviceaccounts", "services", "persistentvolumes",
-                  "persistentvolumeclaims", "resourcequotas", "podtemplates")  # fmt: skip
+                  "persistentvolumeclaims", "resourcequotas", "podtemplates", "csidrivers",
+                  "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses",
+                  "deviceclasses", "resourceclaims", "resourceclaimtemplates",
+                  "resourceslices")  # fmt: skip
 
 
 def deleted_status(info: ResourceInfo, old: Object) -> Object:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from apiserver_app.machinery.histograms import Histogram
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 Labels = Mapping[str, object]
 Rows = Iterable[tuple[Labels, object]]

@@ -28,6 +28,14 @@ KINDS = "x-kubernetes-group-version-kind"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 V3_PREFIX = "#/components/schemas/"
 V2_PREFIX = "#/definitions/"
+SECURITY = {
+    "BearerToken": {
+        "type": "apiKey",
+        "description": "Bearer Token authentication",
+        "name": "authorization",
+        "in": "header",
+    }
+}
 
 _SOURCE_PREFIX = "#/$defs/"
 _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"

@@ -10,17 +10,18 @@ Models kube-openapi pkg/handler3/handler.go and pkg/builder3/openapi.go.
 
 from __future__ import annotations
 
+import email.utils
 import functools
 import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from apiserver_app.http import discovery, negotiation
 from apiserver_app.http.openapi import components, customresources, nonresource, operations, v2
-from apiserver_app.http.openapi.components import META
+from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.releases import Release
@@ -29,29 +30,39 @@ from apiserver_app.registry.apiregistration.apiservices import Services
 Answer = tuple[int, list[tuple[str, str]], bytes]
 Document = tuple[Mapping[str, Any], Mapping[str, Any]]  # paths, schemas
 
-FORMAT = "4"  # changes whenever documents of the same version come out differently
+FORMAT = "5"  # changes whenever documents of the same version come out differently
 _DOCUMENTS_MAX = 48
 _NEVER = "Thu, 31 Dec 2037 23:55:55 GMT"
-_ROOT = "/openapi/v3"
+ROOT = "/openapi/v3"
 _ROOT_V2 = "/openapi/v2"
-_PROTOBUF = "com.github.proto-openapi.spec.v2"
+_TEXT = "text/plain; charset=utf-8"
 _PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_META_PATHS = {"api": "APIVersions", "apis": "APIGroupList"}
+_TYPES = (
+    negotiation.JSON,
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    _PROTOBUF_TYPE,
+)
 
 
 class OpenApi:
     """The OpenAPI endpoints of one server."""
 
-    def __init__(self, resources: kinds.Resources, services: Services | None = None) -> None:
+    def __init__(
+        self,
+        resources: kinds.Resources,
+        services: Services | None = None,
+        clock: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._version = resources.version
         self._services = services
         self._resources = resources
         self._generation = resources.generation
+        self._clock = clock
+        self._changed = clock()
         self._custom: dict[str, bytes] = {}  # name -> document, compressed
-        names = ["api", "apis", *nonresource.NAMES]
+        names = nonresource.names(resources)
         for info in resources.built_in:
-            group, version = info.group, info.version
-            names += [f"apis/{group}", f"apis/{group}/{version}"] if group else [f"api/{version}"]
+            names.append(f"apis/{info.api_version}" if info.group else f"api/{info.version}")
         self._built_in = frozenset(names)
 
     def answer(
@@ -61,50 +72,66 @@ class OpenApi:
         headers: Mapping[str, str],
     ) -> Answer | None:
         """Code, headers and body of what is at a path; `headers` are the request's, lower case."""
-        path = path.rstrip("/")
         if self._generation != self._resources.generation:
-            self._generation = self._resources.generation
+            self._generation, self._changed = self._resources.generation, self._clock()
             self._custom.clear()
-        if path == _ROOT:
+        if path == ROOT:
             return self._index()
         if path == _ROOT_V2:
-            is_protobuf = _PROTOBUF in headers.get("accept", "")
-            name = "v2.pb" if is_protobuf else "v2"
-            out = [("Content-Type", _PROTOBUF_TYPE if is_protobuf else negotiation.JSON)]
-            return self._document(name, out, headers)
-        name = path.removeprefix(_ROOT + "/")
-        if name == path or name not in self._names():
+            return self._v2(headers)
+        name = path.removeprefix(ROOT + "/")
+        if name == path:
             return None
+        if name not in self._names():
+            return 404, [], b""
         etag = self._hash(name)
+        out = [("Content-Type", negotiation.JSON), ("Etag", f'"{etag}"'), ("Vary", "Accept")]
         asked = params.get("hash")
         if asked and asked[0] and asked[0] != etag:
-            where = f"{_ROOT}/{name}?hash={etag}"
-            return 301, [("Location", where), ("Content-Type", "text/plain")], b""
-        negotiation.negotiate(headers.get("accept", ""))
-        out = [("Content-Type", negotiation.JSON)]
+            return 301, [*out, ("Location", f"{ROOT}/{name}?hash={etag}")], b""
+        if _chosen(headers.get("accept", ""), _TYPES[:1]) is None:
+            return 406, out[2:], b""
         if asked:
             out += [("Cache-Control", "public, immutable"), ("Expires", _NEVER)]
+        if _takes_gzip(headers):
+            out.append(("Vary", "Accept-Encoding"))
+        return self._document(name, out, headers)
+
+    def _v2(self, headers: Mapping[str, str]) -> Answer:
+        out = [("Vary", "Accept-Encoding"), ("Vary", "Accept")]
+        kind = _chosen(headers.get("accept", ""), _TYPES)
+        if kind is None:
+            return 406, out, b""
+        is_protobuf = kind != negotiation.JSON
+        name = "v2.pb" if is_protobuf else "v2"
+        kind = _PROTOBUF_TYPE if is_protobuf else kind
+        out += [("Content-Type", kind), ("Etag", f'"{self._hash(name)}"')]
         return self._document(name, out, headers)
 
     def _document(
         self, name: str, out: list[tuple[str, str]], headers: Mapping[str, str]
     ) -> Answer:
-        etag = f'"{self._hash(name)}"'
-        out += [("Etag", etag), ("Vary", "Accept, Accept-Encoding")]
-        if headers.get("if-none-match") == etag:
+        if headers.get("if-none-match") == f'"{self._hash(name)}"':
             return 304, out, b""
         body = self._compressed(name)
-        if "gzip" in headers.get("accept-encoding", ""):
-            return 200, [*out, ("Content-Encoding", "gzip")], body
-        return 200, out, gzip.decompress(body)
+        if _takes_gzip(headers):
+            return 200, [*out, *self._content(), ("Content-Encoding", "gzip")], body
+        return self._whole(out, gzip.decompress(body))
+
+    def _whole(self, out: list[tuple[str, str]], body: bytes) -> Answer:
+        return 200, [*out, *self._content(), ("Content-Length", str(len(body)))], body
+
+    def _content(self) -> list[tuple[str, str]]:
+        """The headers of Go's http.ServeContent."""
+        changed = email.utils.formatdate(self._changed // SECOND, usegmt=True)
+        return [("Accept-Ranges", "bytes"), ("Last-Modified", changed)]
 
     def _index(self) -> Answer:
         paths = {
-            name: {"serverRelativeURL": f"{_ROOT}/{name}?hash={self._hash(name)}"}
+            name: {"serverRelativeURL": f"{ROOT}/{name}?hash={self._hash(name)}"}
             for name in self._names()
         }
-        body = orjson.dumps({"paths": paths})
-        return 200, [("Content-Type", negotiation.JSON)], body
+        return self._whole([("Content-Type", _TEXT)], orjson.dumps({"paths": paths}))
 
     def _names(self) -> list[str]:
         """What there is a document of."""
@@ -156,19 +183,29 @@ class OpenApi:
         return hashlib.sha512(text.encode()).hexdigest().upper()
 
 
+def _chosen(accept: str, types: Sequence[str]) -> str | None:
+    """The first of the types that is accepted."""
+    for clause in negotiation.clauses(accept or "*/*"):
+        for name in types:
+            kind, _, subtype = name.partition("/")
+            if clause.type in (kind, "*") and clause.subtype in (subtype, "*"):
+                return name
+    return None
+
+
+def _takes_gzip(headers: Mapping[str, str]) -> bool:
+    return "gzip" in map(str.strip, headers.get("accept-encoding", "").split(","))
+
+
 def build(version: Release, name: str, config: RuntimeConfig = ()) -> bytes:
     """The document of `apis/apps/v1`, `api/v1`, `apis/apps`, `apis`, `api` or `version`."""
     paths: Mapping[str, Any]
     roots: Sequence[str]
-    parts = name.split("/")
     resources = kinds.Resources(version, config)
-    if name in nonresource.NAMES:
+    if name in nonresource.names(resources):
         paths, roots = nonresource.paths(name), nonresource.roots(name)
-    elif len(parts) == 1 or (len(parts) == 2 and parts[0] == "apis"):
-        kind = _META_PATHS.get(name, "APIGroup")
-        paths = {f"/{name}/": _get(kind, parts[-1] if len(parts) > 1 else "")}
-        roots = [META + kind]
     else:
+        parts = name.split("/")
         group = parts[1] if parts[0] == "apis" else ""
         found = operations.Paths(resources, group, parts[-1])
         paths, roots = found.paths, list(found.roots)
@@ -197,19 +234,12 @@ def _document(version: Release, paths: Mapping[str, Any], schemas: Mapping[str, 
             "openapi": "3.0.0",
             "info": {
                 "title": "Kubernetes",
-                "version": discovery.version_info(version)["gitVersion"],
+                "version": discovery.api_version(version),
             },
             "paths": paths,
             "components": {
                 "schemas": schemas,
-                "securitySchemes": {
-                    "BearerToken": {
-                        "type": "apiKey",
-                        "description": "Bearer Token authentication",
-                        "name": "authorization",
-                        "in": "header",
-                    }
-                },
+                "securitySchemes": components.SECURITY,
             },
         }
     )
@@ -224,21 +254,3 @@ def _compressed(version: Release, config: RuntimeConfig, name: str) -> bytes:
     else:
         body = build(version, name, config)
     return gzip.compress(body, compresslevel=6, mtime=0)
-
-
-def _get(kind: str, group: str) -> dict[str, object]:
-    schema = components.reference(META + kind)
-    word = operations.operation_prefix(group, "") + kind if group else "APIVersions"
-    return {
-        "get": {
-            "description": "get information of a group",
-            "operationId": f"get{word}",
-            "responses": {
-                "200": {
-                    "description": "OK",
-                    "content": {kind: {"schema": schema} for kind in operations.ANSWERS},
-                },
-                "401": {"description": "Unauthorized"},
-            },
-        }
-    }

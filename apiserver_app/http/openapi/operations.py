@@ -6,9 +6,11 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/installer.go and op
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
+from apiserver_app.handlers.verbs import deletes
 from apiserver_app.http.openapi import components, connect
 from apiserver_app.http.openapi.components import META
 from apiserver_app.machinery.kinds import kinds
@@ -16,12 +18,13 @@ from apiserver_app.machinery.meta import ResourceInfo
 
 Json = dict[str, Any]
 
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _BODIES = ("*/*",)
 ANSWERS = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _PATCHES = (
-    "application/apply-patch+yaml", "application/json-patch+json",
-    "application/merge-patch+json", "application/strategic-merge-patch+json",
+    "application/json-patch+json", "application/merge-patch+json",
+    "application/strategic-merge-patch+json", "application/apply-patch+yaml",
 )  # fmt: skip
 
 
@@ -106,6 +109,7 @@ class Paths:
         for info in resources.listed:
             if (info.group, info.version) == (group, version):
                 self._add(info)
+        self.paths = {path: _common(item) for path, item in self.paths.items()}
 
     def _discovery(self) -> Json:
         return {
@@ -130,7 +134,8 @@ class Paths:
             ("deletecollection", "delete", [*_DELETE, *_SELECT], META + "DeleteOptions",
              META + "Status"),
         ])  # fmt: skip
-        self._put(f"{collection}/{{name}}", info, "", _item(info.definition))
+        returned = info.definition if info.plural in deletes.RETURNS_OBJECT else META + "Status"
+        self._put(f"{collection}/{{name}}", info, "", _item(info.definition, returned))
         if info.namespaced and listed:
             everywhere = self._operation(info, "list", _LIST, "", listed, "", True)
             self.paths[f"{self._root}/{info.plural}"] = {"get": everywhere, "parameters": [_PRETTY]}
@@ -234,14 +239,16 @@ class Paths:
         shown = sub or info
         out: Json = {
             "tags": [self._tag],
-            "description": f"{_SENTENCES[verb]} {info.kind}",
+            "description": _sentence(verb, info, subresource),
             "operationId": f"{word}{self._prefix}{scope}{info.kind}{name}{suffix}",
         }
         if params:
             out["parameters"] = params
         if verb == "patch":
             content = {"schema": components.reference(META + "Patch")}
-            taken = _PATCHES if info.custom is None else _PATCHES[:-1]  # none that is strategic
+            taken = [
+                name for name in _PATCHES if info.custom is None or not name.startswith(_STRATEGIC)
+            ]
             out["requestBody"] = {"content": dict.fromkeys(taken, content), "required": True}
         elif body:
             content = {"schema": components.reference(body)}
@@ -272,14 +279,43 @@ def operation_prefix(group: str, version: str) -> str:
     return "".join(map(str.capitalize, words)) + version.capitalize()
 
 
-def _item(definition: str) -> list[tuple[str, str, list[Json], str, str]]:
-    answered = META + "Status"
+def _item(definition: str, returned: str = "") -> list[tuple[str, str, list[Json], str, str]]:
     return [
         ("get", "get", [], "", definition),
         ("update", "put", _WRITE, definition, definition),
         ("patch", "patch", [*_WRITE, _FORCE], definition, definition),
-        ("delete", "delete", _DELETE, META + "DeleteOptions", answered),
+        ("delete", "delete", _DELETE, META + "DeleteOptions", returned),
     ]
+
+
+def _sentence(verb: str, info: ResourceInfo, subresource: str) -> str:
+    words = _SENTENCES[verb]
+    if verb == "list" and "watch" not in info.verbs:
+        words = words.replace(" or watch", "")
+    kind = info.kind
+    article = "" if re.search("[^s]s$", kind) else "an " if kind[0] in "AEIOU" else "a "
+    return words.format(part=subresource and f"{subresource} of ", a=article) + kind
+
+
+def _common(item: Json) -> Json:
+    """The path with its parameters in order, those that all operations share beside them."""
+    operations = [item[method] for method in METHODS if method in item]
+    everyone = [one.get("parameters", []) for one in operations]
+    shared = [param for param in everyone[0] if all(param in have for have in everyone)]
+    out = dict(item)
+    if shared or "parameters" in item:
+        out["parameters"] = _sorted([*item.get("parameters", ()), *shared])
+    for method in METHODS:
+        if "parameters" in item.get(method, {}):
+            rest = _sorted(param for param in item[method]["parameters"] if param not in shared)
+            out[method] = {key: value for key, value in item[method].items() if key != "parameters"}
+            if rest:
+                out[method]["parameters"] = rest
+    return out
+
+
+def _sorted(parameters: Iterable[Json]) -> list[Json]:
+    return sorted(parameters, key=lambda param: (param["name"], param["in"]))
 
 
 def _responses(definition: str, codes: dict[str, str] | None = None, streams: bool = False) -> Json:
@@ -323,14 +359,15 @@ _WORDS = {
     "deletecollection": ("delete", "deletecollection"),
 }
 _SENTENCES = {
-    "list": "list or watch objects of kind",
-    "get": "read the specified",
-    "create": "create a",
-    "update": "replace the specified",
-    "patch": "partially update the specified",
-    "delete": "delete a",
-    "deletecollection": "delete collection of",
+    "list": "list or watch objects of kind ",
+    "get": "read {part}the specified ",
+    "create": "create {part}{a}",
+    "update": "replace {part}the specified ",
+    "patch": "partially update {part}the specified ",
+    "delete": "delete {part}{a}",
+    "deletecollection": "delete collection of ",
 }
+_STRATEGIC = "application/strategic"
 _CODES = {
     "create": {"201": "Created", "202": "Accepted"},
     "update": {"201": "Created"},

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from apiserver_app.http import discovery
-from apiserver_app.http.openapi import components, customresources, operations
+from apiserver_app.http.openapi import components, customresources, nonresource, operations
 from apiserver_app.http.openapi.components import V2_PREFIX, V3_PREFIX
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
@@ -23,13 +23,13 @@ from apiserver_app.machinery.releases import Release
 
 Json = dict[str, Any]
 
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _SPECIAL = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
         "type": "string", "format": "int-or-string",
     },
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "string"},
 }  # fmt: skip
+_SCHEMES = ["https"]
 
 
 def as_json(version: Release, config: RuntimeConfig = ()) -> bytes:
@@ -39,7 +39,9 @@ def as_json(version: Release, config: RuntimeConfig = ()) -> bytes:
     found = b",".join(_member(name, orjson.dumps(item)) for name, item in source.definitions())
     return b"".join((
         b'{"swagger":"2.0","info":', orjson.dumps(source.info),
-        b',"paths":{', paths, b'},"definitions":{', found, b"}}",
+        b',"paths":{', paths, b'},"definitions":{', found,
+        b'},"securityDefinitions":', orjson.dumps(components.SECURITY), b',"security":',
+        orjson.dumps([{name: [] for name in components.SECURITY}]), b"}",
     ))  # fmt: skip
 
 
@@ -49,7 +51,8 @@ def as_protobuf(version: Release, config: RuntimeConfig = ()) -> bytes:
     info = _text(1, source.info["title"]) + _text(2, source.info["version"])
     paths = b"".join(_named(2, name, _path_item(item)) for name, item in source.paths())
     found = b"".join(_named(1, name, _schema(item)) for name, item in source.definitions())
-    return b"".join((_text(1, "2.0"), _field(2, info), _field(8, paths), _field(9, found)))
+    return b"".join((_text(1, "2.0"), _field(2, info), _field(8, paths), _field(9, found),
+                     _security()))  # fmt: skip
 
 
 def extended(plain: bytes, protobuf: bool, documents: Iterable[tuple[Any, Any]]) -> bytes:
@@ -76,13 +79,17 @@ class _Source:
     def __init__(self, version: Release, config: RuntimeConfig) -> None:
         self.info = {
             "title": "Kubernetes",
-            "version": discovery.version_info(version)["gitVersion"],
+            "version": discovery.api_version(version),
         }
         self._resources = kinds.Resources(version, config)
         self._definitions = components.Definitions(version)
         self._roots: dict[str, None] = {}
 
     def paths(self) -> Iterator[tuple[str, Json]]:
+        for name in nonresource.names(self._resources):
+            self._roots |= dict.fromkeys(nonresource.roots(name))
+            for path, item in nonresource.paths(name).items():
+                yield path, _swagger_item(item)
         for group, version in self._resources.group_versions:
             found = operations.Paths(self._resources, group, version)
             self._roots |= found.roots
@@ -96,7 +103,9 @@ class _Source:
 
 
 def _swagger_item(item: Json) -> Json:
-    out: Json = {method: _swagger_operation(item[method]) for method in _METHODS if method in item}
+    out: Json = {
+        method: _swagger_operation(item[method]) for method in operations.METHODS if method in item
+    }
     if "parameters" in item:
         out["parameters"] = [_swagger_parameter(parameter) for parameter in item["parameters"]]
     return out
@@ -106,7 +115,8 @@ def _swagger_operation(operation: Json) -> Json:
     out: Json = {}
     for key, value in operation.items():
         if key == "parameters":
-            out[key] = [_swagger_parameter(parameter) for parameter in value]
+            shown = [_swagger_parameter(parameter) for parameter in value]
+            out[key] = [*out.get(key, ()), *shown]
         elif key == "requestBody":
             out["consumes"] = list(value["content"])
             schema = next(iter(value["content"].values()))["schema"]
@@ -116,10 +126,21 @@ def _swagger_operation(operation: Json) -> Json:
             out["parameters"] = [body, *out.get("parameters", ())]
         elif key == "responses":
             out["produces"] = list(value["200"].get("content", ()))
+            if "consumes" not in out and (consumed := _consumes(operation, out["produces"])):
+                out["consumes"] = consumed
+            out["schemes"] = _SCHEMES
             out[key] = {code: _swagger_response(response) for code, response in value.items()}
         else:
             out[key] = value
     return out
+
+
+def _consumes(operation: Json, produces: list[str]) -> list[str]:
+    """What an operation without a body takes."""
+    if "x-kubernetes-action" in operation:
+        return ["*/*"]
+    content = operation["responses"]["200"]["content"][produces[0]]
+    return produces if "$ref" in content["schema"] else []
 
 
 def _swagger_parameter(parameter: Json) -> Json:
@@ -166,7 +187,9 @@ def _path_item(item: Json) -> bytes:
     numbers = {
         "get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8,
     }  # fmt: skip
-    parts = [_field(numbers[key], _operation(item[key])) for key in _METHODS if key in item]
+    parts = [
+        _field(numbers[key], _operation(item[key])) for key in operations.METHODS if key in item
+    ]
     parts += [_field(9, _parameter(parameter)) for parameter in item.get("parameters", ())]
     return b"".join(parts)
 
@@ -180,7 +203,18 @@ def _operation(operation: Json) -> bytes:
     codes = [_named(1, code, _field(1, _response(found)))
              for code, found in operation["responses"].items()]  # fmt: skip
     parts.append(_field(9, b"".join(codes)))
+    parts += [_text(10, scheme) for scheme in operation["schemes"]]
     return b"".join(parts) + _extensions(13, operation)
+
+
+def _security() -> bytes:
+    """Requirements and definitions."""
+    parts = []
+    for name, said in components.SECURITY.items():
+        numbers = (("type", 1), ("name", 2), ("in", 3), ("description", 4))
+        known = _field(2, b"".join(_text(number, said[key]) for key, number in numbers))
+        parts += [_field(12, _named(1, name, b"")), _field(13, _named(1, name, known))]
+    return b"".join(parts)
 
 
 def _parameter(parameter: Json) -> bytes:

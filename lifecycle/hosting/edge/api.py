@@ -12,6 +12,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from apiserver_app.http.exchange import SIZED_BYTES_MAX
 from apiserver_app.machinery import errors
 from lifecycle.hosting.edge import answers
 from lifecycle.hosting.port import edgeport
@@ -46,7 +47,8 @@ async def _serve(edge: edgeport.EdgePort, scope: Scope, receive: Receive, send: 
     answer = await _ask(edge, scope, cluster, path, body)
     leaver = asyncio.ensure_future(_until_gone(receive, answer))
     try:
-        await _carry(answer, send, scope["raw_path"].decode("ascii").removesuffix(path))
+        prefix = scope["raw_path"].decode("ascii").removesuffix(path)
+        await _carry(answer, send, prefix, scope["method"])
     except edgeport.Gone:
         pass
     except edgeport.Lost as error:
@@ -102,7 +104,7 @@ async def _ask(
         ) from error
 
 
-async def _carry(answer: edgeport.Answer, send: Send, prefix: str) -> None:
+async def _carry(answer: edgeport.Answer, send: Send, prefix: str, method: str) -> None:
     status, headers, more, body = await answer.head()
     raw = [(name.lower().encode("latin-1"), value.encode()) for name, value in headers]
     if status == 101:
@@ -110,7 +112,8 @@ async def _carry(answer: edgeport.Answer, send: Send, prefix: str) -> None:
         return
     if prefix:
         raw = [_below(prefix.encode(), *pair) for pair in raw]
-    if not more and not any(name == b"content-length" for name, _ in raw):
+    sized = more or status == 304 or any(name == b"content-length" for name, _ in raw)
+    if not sized and len(body) <= SIZED_BYTES_MAX and (body or method != "HEAD"):
         raw.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": status, "headers": raw})
     # sent even when empty, because the server holds the head back until the first body message

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from apiserver_app.http import discovery
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.releases import Release
 
@@ -81,10 +82,18 @@ def test_groups_are_listed_with_their_preferred_version_first(
     }
 
 
-@pytest.mark.parametrize("form", ["v2", "v2beta1"])
-def test_aggregated_discovery_lists_what_plain_discovery_lists(
-    served: discovery.Discovery, form: str
-) -> None:
+def test_the_beta_of_aggregated_discovery_is_gone_with_1_33(served: discovery.Discovery) -> None:
+    asked = AGGREGATED.format("v2beta1")
+    document = served.document("/apis", asked)
+    assert document is not None and document.content_type == "application/json"
+    with pytest.raises(errors.ApiError) as caught:
+        served.document("/apis", asked.partition(",")[0])
+    assert caught.value.code == 406
+
+
+@pytest.mark.parametrize(("form", "minor"), [("v2", 33), ("v2", 32), ("v2beta1", 32)])
+def test_aggregated_discovery_lists_what_plain_discovery_lists(form: str, minor: int) -> None:
+    served = discovery.Discovery(kinds.Resources(Release(minor)))
     for root in ("/api", "/apis"):
         document = served.document(root, AGGREGATED.format(form))
         assert document is not None

@@ -28,7 +28,7 @@ from daphne import server as daphne_server
 from twisted.internet import defer, reactor
 from twisted.internet.interfaces import IPushProducer
 from twisted.protocols.tls import TLSMemoryBIOFactory
-from twisted.web import http
+from twisted.web import http, http_headers
 from zope.interface import implementer
 
 from apiserver_app.machinery import errors
@@ -38,6 +38,8 @@ from lifecycle.hosting.edge.adapter import streams, tls
 from lifecycle.hosting.edge.adapter.channel import Channel, Times
 
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
+# names of headers are written as Go writes them: Etag, Www-Authenticate
+http_headers._NameEncoder._caseMappings.clear()
 UPLOADS = (b"/viz/v1/traces/import",)
 UPLOADS_MAX = 4  # at a time
 DRAIN_BYTES_MAX = 32 << 20  # of a too long body, read and dropped before the 413

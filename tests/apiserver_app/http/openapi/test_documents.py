@@ -66,7 +66,48 @@ def test_outdated_hash_is_sent_on_to_the_current_one(served: documents.OpenApi) 
 
 
 def test_unknown_group_version_has_no_document(served: documents.OpenApi) -> None:
-    assert served.answer("/openapi/v3/apis/none/v1", {}, JSON) is None
+    assert served.answer("/openapi/v3/apis/none/v1", {}, JSON) == (404, [], b"")
+    assert served.answer("/openapi/v4", {}, JSON) is None
+
+
+def test_documents_are_answered_as_files_are(served: documents.OpenApi) -> None:
+    answer = served.answer("/openapi/v2", {}, JSON)
+    assert answer is not None
+    headers = dict(answer[1])
+    assert headers["Content-Length"] == str(len(answer[2]))
+    assert headers["Accept-Ranges"] == "bytes"
+    for path in ("/openapi/v2", "/openapi/v3/api/v1"):
+        answer = served.answer(path, {}, {"accept": "application/yaml"})
+        assert answer is not None
+        assert (answer[0], answer[2]) == (406, b"")
+
+
+def test_parameters_that_all_operations_share_stand_beside_them() -> None:
+    paths = document("api/v1")["paths"]
+    logs = paths["/api/v1/namespaces/{namespace}/pods/{name}/log"]
+    names = [parameter["name"] for parameter in logs["parameters"]]
+    assert names == sorted(names)
+    assert "parameters" not in logs["get"]
+    everywhere = paths["/api/v1/pods"]
+    assert "parameters" not in everywhere["get"]
+    assert {"limit", "watch", "pretty"} <= {item["name"] for item in everywhere["parameters"]}
+
+
+def test_operations_are_described_as_upstream_describes_them() -> None:
+    paths = document("api/v1")["paths"]
+    found = {
+        paths[f"/api/v1/{path}"][method]["description"]
+        for path, method in (
+            ("componentstatuses", "get"), ("namespaces/{namespace}/endpoints", "post"),
+            ("namespaces/{namespace}/events", "post"),
+            ("namespaces/{namespace}/pods/{name}/status", "put"),
+            ("namespaces/{namespace}/pods/{name}/binding", "post"),
+        )
+    }  # fmt: skip
+    assert found == {
+        "list objects of kind ComponentStatus", "create Endpoints", "create an Event",
+        "replace status of the specified Pod", "create binding of a Pod",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["api/v1", "apis/apps/v1", "apis/batch/v1"])

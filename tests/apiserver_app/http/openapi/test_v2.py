@@ -50,6 +50,20 @@ def test_every_reference_leads_to_a_definition() -> None:
         assert reference.removeprefix("#/definitions/") in definitions
 
 
+def test_operations_say_what_they_take_and_how() -> None:
+    found = swagger()
+    discovery = found["paths"]["/apis/apps/"]["get"]
+    assert discovery["consumes"] == discovery["produces"]
+    assert found["paths"][ITEM]["get"]["consumes"] == ["*/*"]
+    assert "consumes" not in found["paths"]["/openid/v1/jwks/"]["get"]
+    assert discovery["schemes"] == ["https"]
+    assert found["security"] == [{"BearerToken": []}]
+    assert found["info"]["version"] == "1.33"
+    deleted = found["paths"]["/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"]
+    answer = deleted["delete"]["responses"]["200"]["schema"]["$ref"]
+    assert answer == "#/definitions/io.k8s.api.core.v1.PersistentVolumeClaim"
+
+
 def test_patch_takes_field_validation_and_names_its_kind() -> None:
     patch = swagger()["paths"][ITEM]["patch"]
     names = {parameter["name"] for parameter in patch["parameters"]}
