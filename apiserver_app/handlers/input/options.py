@@ -126,6 +126,10 @@ def _of_query(call: Call) -> Object:
         options["orphanDependents"] = orphan
     if call.params.get("dryRun"):
         options["dryRun"] = list(call.params["dryRun"])
+    wanted = {key: call.param(key) for key in ("uid", "resourceVersion") if call.name}
+    wanted = {key: value for key, value in wanted.items() if key in call.params}
+    if wanted:
+        options["preconditions"] = wanted
     if IGNORE_READ_ERROR in call.params:
         ignore = call.param(IGNORE_READ_ERROR).lower() not in listoptions.FALSE
         options[IGNORE_READ_ERROR] = ignore
@@ -145,9 +149,10 @@ def _of_manager(manager: str) -> list[FieldError]:
     found = []
     if len(manager.encode()) > MANAGER_BYTES_MAX:
         found.append(errors.too_long("fieldManager", manager, MANAGER_BYTES_MAX))
-    if not manager.isprintable():
-        why = "should only contain printable characters"
-        found.append(errors.invalid_value("fieldManager", manager, why))
+    for place, char in enumerate(manager):
+        if not char.isprintable():
+            why = f"invalid character U+{ord(char):04X} (at position {place})"
+            found.append(errors.invalid_value("fieldManager", manager, why))
     return found
 
 

@@ -122,6 +122,9 @@ def _wanted(request: Request, now: Object) -> Object:
             bodies.check_strict(request, _ABOUT, found, raw, now)
     except errors.ApiError as error:
         raise patching.refusal(request, _ABOUT, error, now, raw) from error
+    if request.verb != "patch":
+        writes.check_name(request, wanted)
+        rest.check_namespace(request, wanted)
     return wanted
 
 

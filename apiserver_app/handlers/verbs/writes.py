@@ -238,7 +238,7 @@ class Update(Write):
     def current(self, request: Request) -> None:
         info = request.info
         request.gate = "decode"
-        _check_name(request)
+        check_name(request, request.obj)
         request.gate = "etcd"
         request.old = request.cluster.storage.find(info, request.namespace, request.name)
         rest.check_uid(request)
@@ -357,7 +357,7 @@ class Patch(Update):
     def current(self, request: Request) -> None:
         old, obj, info = request.old, request.obj, request.info
         request.gate = "decode"
-        _check_name(request)
+        check_name(request, request.obj)
         request.gate = "etcd"
         if old is None:
             uid = obj["metadata"].get("uid")
@@ -390,8 +390,9 @@ def _create_instead(request: Request) -> None:
     _CREATE_INSTEAD.current(request)
 
 
-def _check_name(request: Request) -> None:
-    name = request.obj["metadata"].get("name", "")
+def check_name(request: Request, obj: Object) -> None:
+    """400 for an object that is not the one in the URL."""
+    name = (obj.get("metadata") or {}).get("name", "")
     if not name:
         raise errors.bad_request(
             f"the name of the object ({request.name} based on URL) was undeterminable: "

@@ -83,7 +83,6 @@ FORMS: dict[str, Row] = {
     "priorityclasses.scheduling.k8s.io": cluster.priority_class,
     "csidrivers.storage.k8s.io": storage.csi_driver,
     "csinodes.storage.k8s.io": storage.csi_node,
-    "csistoragecapacities.storage.k8s.io": storage.csi_capacity,
     "storageclasses.storage.k8s.io": storage.storage_class,
     "volumeattachments.storage.k8s.io": storage.attachment,
     "volumeattributesclasses.storage.k8s.io": storage.attributes_class,
@@ -107,6 +106,7 @@ _SAME = {
     "events.events.k8s.io": "events",
     "clusterroles.rbac.authorization.k8s.io": CREATED,
     "customresourcedefinitions.apiextensions.k8s.io": CREATED,
+    "csistoragecapacities.storage.k8s.io": CREATED,
     "limitranges": CREATED,
     "roles.rbac.authorization.k8s.io": CREATED,
 }

@@ -107,12 +107,6 @@ def csi_driver(obj: Object, now: int) -> list[Any]:
     ]
 
 
-def csi_capacity(obj: Object, now: int) -> list[Any]:
-    capacity = obj.get("capacity")
-    shown = cells.UNSET if capacity is None else str(capacity)
-    return [cells.name(obj), obj.get("storageClassName", ""), shown]
-
-
 def _modes(holder: Object) -> str:
     wanted = holder.get("accessModes") or ()
     return ",".join(short for mode, short in _MODES.items() if mode in wanted)

@@ -114,7 +114,8 @@ class Table:
             "metadata": metadata,
             "columnDefinitions": None if shown is None else orjson.Fragment(shown),
         }
-        return encode.List(encode.go_escaped(orjson.dumps(head)[:-1]) + b',"rows":[', b"]}\n")
+        start = encode.go_escaped(orjson.dumps(head)[:-1]) + b',"rows":['
+        return encode.List(start, b"]}\n", is_null=self._form == forms.CREATED)
 
 
 def one(key: str, obj: Object, now: int, **options: Any) -> bytes:

@@ -18,6 +18,8 @@ from apiserver_app.registry.validation import checks
 
 
 class ReplicationControllerStrategy(workload.ReplicaStrategy):
+    selectable = ("status.replicas",)
+
     def default(self, obj: Object) -> None:
         given = (obj.get("spec") or {}).get("template") is not None
         super().default(obj)

@@ -103,7 +103,6 @@ class WorkloadStrategy(Strategy):
 class ReplicaStrategy(WorkloadStrategy):
     """The base strategy of ReplicaSets and ReplicationControllers."""
 
-    selectable = ("status.replicas",)
     status_zero: ClassVar[Mapping[str, Any]] = {"replicas": 0}
     status_numbers = (
         "replicas",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.parse
 from typing import Any
 
 import pytest
@@ -115,6 +116,9 @@ def test_a_delete_of_another_object_is_a_conflict(
     status = answer.json()
     assert (answer.status, status["details"]["kind"]) == (409, "ConfigMap")
     assert message in status["message"]
+    in_query = urllib.parse.urlencode(preconditions)
+    answer = session.request("DELETE", f"{CONFIGMAPS}/a?{in_query}")
+    assert (answer.status, message in answer.json()["message"]) == (409, True)
     assert session.request("GET", f"{CONFIGMAPS}/a").status == 200
 
 

@@ -261,6 +261,26 @@ def test_a_scale_shows_and_sets_the_replicas(session: Session) -> None:
     assert "time" not in entries[subresources.index("scale")]  # as the real one's, which has none
 
 
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({}, "the name of the object (nginx based on URL) was undeterminable: name must be "
+         "provided"),
+        ({"name": "other"}, "the name of the object (other) does not match the name on the URL "
+         "(nginx)"),
+        ({"name": "nginx", "namespace": "other"}, "the namespace of the provided object does not "
+         "match the namespace sent on the request"),
+    ],
+)  # fmt: skip
+def test_a_scale_names_the_object_it_belongs_to(
+    session: Session, metadata: dict[str, str], message: str
+) -> None:
+    session.request("POST", DEPLOYMENTS, deployment())
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata}
+    answer = session.request("PUT", f"{DEPLOYMENTS}/nginx/scale", {**scale, "spec": {}})
+    assert (answer.status, answer.json()["message"]) == (400, message)
+
+
 def test_a_stale_scale_is_a_conflict_and_a_negative_one_invalid(session: Session) -> None:
     session.request("POST", DEPLOYMENTS, deployment(replicas=2))
     path = f"{DEPLOYMENTS}/nginx/scale"

@@ -123,6 +123,8 @@ FIELDS = (
     ("/api/v1/persistentvolumes", "name", UNKNOWN),
     ("/api/v1/persistentvolumeclaims", "name", UNKNOWN),
     ("/apis/apps/v1/deployments", "status.replicas", UNKNOWN),
+    ("/apis/apps/v1/replicasets", "status.replicas", UNKNOWN),
+    ("/api/v1/replicationcontrollers", "spec.replicas", NOT_SUPPORTED),
     ("/apis/batch/v1/jobs", "spec.x", 'field label "{}" not supported for Job'),
     ("/apis/storage.k8s.io/v1/storageclasses", "provisioner", UNKNOWN),
 )
