@@ -95,11 +95,15 @@ class Backend(Protocol):
         """Every row after `revision`, in order."""
         ...
 
-    def compact(self, revision: int) -> int: ...
+    def note_compaction(self, revision: int) -> None: ...
 
-    def beyond(self, size: int) -> int:
-        """The newest revision from which on the log takes more than so many bytes; 0 when even all
-        of it does not."""
+    def clear(self, after: int, until: int) -> int:
+        """Deletes the rows that rows behind `after` up to `until` replaced, and the deletes among
+        these; up to `after` it was done before. Returns the number of rows."""
+        ...
+
+    def size(self, after: int, until: int) -> int:
+        """Bytes of the values behind revision `after` up to `until`."""
         ...
 
     def forget(self, seq: int) -> int:
@@ -168,19 +172,18 @@ class MemoryBackend:
         rows = self._between(revision + 1, None)
         return [row for row in rows if row.key.startswith(prefix)]
 
-    def beyond(self, size: int) -> int:
-        for row in reversed(self.rows):
-            size -= len(row.value) + len(row.old_value or b"")
-            if size < 0:
-                return row.revision
-        return 0
+    def size(self, after: int, until: int) -> int:
+        rows = self._between(after + 1, until)
+        return sum(len(row.value) + len(row.old_value or b"") for row in rows)
 
-    def compact(self, revision: int) -> int:
-        newest = self._newest(row for row in self.rows if row.revision <= revision)
+    def note_compaction(self, revision: int) -> None: ...
+
+    def clear(self, after: int, until: int) -> int:
+        newest = self._newest(row for row in self.rows if row.revision <= until)
         keep = [
             row
             for row in self.rows
-            if row.revision > revision or (newest[row.key] is row and not row.deleted)
+            if row.revision > until or (newest[row.key] is row and not row.deleted)
         ]
         gone = len(self.rows) - len(keep)
         self.rows = keep

@@ -21,7 +21,6 @@ from apiserver_app.etcd.backend import ClusterState, InputRow, LogRow, Segment
 from apiserver_app.etcd.errors import NO_SPACE, StoreError
 from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
 
-COMPACT_BATCH = 1000
 LOCK_SECONDS = 1
 DAMAGED = b"\xff"  # before a value that is not the one that was written: no object begins so
 VALUES_BATCH = 500  # revisions asked for at once
@@ -164,38 +163,37 @@ class DatabaseBackend:
         )
         return (row for row in rows if row.key.startswith(prefix))
 
-    def beyond(self, size: int) -> int:
+    def size(self, after: int, until: int) -> int:
         with connection.cursor() as cursor:
-            if connection.vendor == "sqlite":  # a small file needs no sum
-                cursor.execute(
-                    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-                )
-                if cursor.fetchone()[0] <= size:
-                    return 0
             cursor.execute(
-                "SELECT MAX(revision) FROM (SELECT revision, SUM(LENGTH(value) + "
-                "COALESCE(LENGTH(old_value), 0)) OVER (ORDER BY revision DESC) AS total "
-                f"FROM {_LOG} WHERE cluster_id=%s) AS sums WHERE total>%s",
-                (self._id, size),
+                "SELECT SUM(LENGTH(value) + COALESCE(LENGTH(old_value), 0)) "
+                f"FROM {_LOG} WHERE cluster_id=%s AND revision>%s AND revision<=%s",
+                (self._id, after, until),
             )
             return int(cursor.fetchone()[0] or 0)
 
-    def compact(self, revision: int) -> int:
-        """In batches, so that no transaction is long. How far comes first: whatever interrupts it,
-        no revision is missing that must be there."""
+    def note_compaction(self, revision: int) -> None:
         with connection.cursor() as cursor:
             cursor.execute(_COMPACTED, (revision, self._id))
-        dead = (
-            f"SELECT id FROM {_LOG} AS old WHERE cluster_id=%s AND revision<=%s AND (deleted OR "
-            f"EXISTS (SELECT 1 FROM {_LOG} AS new WHERE new.cluster_id=old.cluster_id AND "
-            "new.key=old.key AND new.revision>old.revision AND new.revision<=%s)) LIMIT %s"
-        )
-        return self._delete(_LOG, dead, (self._id, revision, revision))
+
+    def clear(self, after: int, until: int) -> int:
+        steps, bounds = "cluster_id=%s AND revision>%s AND revision<=%s", (self._id, after, until)
+        replaced = f"revision IN (SELECT prev_revision FROM {_LOG} WHERE {steps})"
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                f"DELETE FROM {_LOG} WHERE cluster_id=%s AND {replaced}", (self._id, *bounds)
+            )
+            gone = cursor.rowcount
+            cursor.execute(f"DELETE FROM {_LOG} WHERE {steps} AND deleted", bounds)
+            return int(gone + cursor.rowcount)
 
     def forget(self, seq: int) -> int:
-        old = "SELECT id FROM {} WHERE cluster_id=%s AND {}<%s LIMIT %s"
-        self._delete(_INPUTS, old.format(_INPUTS, "seq"), (self._id, seq))
-        return self._delete(_SEGMENTS, old.format(_SEGMENTS, "last"), (self._id, seq))
+        of_cluster = "WHERE cluster_id=%s AND"
+        with transaction.atomic(), connection.cursor() as cursor:
+            bounds = (self._id, *self._inputs_until(cursor, seq))
+            cursor.execute(f"DELETE FROM {_INPUTS} {of_cluster} n>=%s AND n<%s", bounds)
+            cursor.execute(f"DELETE FROM {_SEGMENTS} {of_cluster} last<%s", (self._id, seq))
+            return int(cursor.rowcount)
 
     def erase(self) -> None:
         """Takes away all that there is of the cluster, in one transaction."""
@@ -203,18 +201,6 @@ class DatabaseBackend:
             for table in (_LOG, _SEGMENTS, _INPUTS, _VOLUMES):
                 cursor.execute(f"DELETE FROM {table} WHERE cluster_id=%s", (self._id,))
             cursor.execute(f"DELETE FROM {_CLUSTERS} WHERE id=%s", (self._id,))
-
-    def _delete(self, table: str, which: str, values: tuple[Any, ...]) -> int:
-        """Delete the rows a query names, batch by batch; how many went."""
-        gone = 0
-        while True:
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    f"DELETE FROM {table} WHERE id IN ({which})", (*values, COMPACT_BATCH)
-                )
-                gone += cursor.rowcount
-                if cursor.rowcount < COMPACT_BATCH:
-                    return int(gone)
 
     def segments(self, first: int, last: int) -> Iterator[Segment]:
         with connection.cursor() as cursor:
@@ -244,15 +230,19 @@ class DatabaseBackend:
         return self._input_rows("", ())
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
-        """Numbers and records both grow, so the place is found by halving."""
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT MIN(n), MAX(n) FROM {_INPUTS} WHERE cluster_id=%s", (self._id,))
-            low, high = cursor.fetchone()
-            if low is None:
-                return []
-            end = bisect_left(range(low, high + 1), seq, key=lambda n: self._seq_of(cursor, n))
-        last = low + end
+            _, last = self._inputs_until(cursor, seq)
         return self._input_rows("AND n >= %s AND n < %s", (last - limit, last))
+
+    def _inputs_until(self, cursor: Any, seq: int) -> tuple[int, int]:
+        """The number of the first input, and that behind the last one before record `seq`. Numbers
+        and records both grow, so the place is found by halving."""
+        cursor.execute(f"SELECT MIN(n), MAX(n) FROM {_INPUTS} WHERE cluster_id=%s", (self._id,))
+        low, high = cursor.fetchone()
+        if low is None:
+            return 0, 0
+        end = bisect_left(range(low, high + 1), seq, key=lambda n: self._seq_of(cursor, n))
+        return low, low + end
 
     def _seq_of(self, cursor: Any, n: int) -> int:
         cursor.execute(f"SELECT seq FROM {_INPUTS} WHERE cluster_id=%s AND n=%s", (self._id, n))

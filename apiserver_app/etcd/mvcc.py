@@ -62,6 +62,7 @@ class Store:
         self.backend = backend
         self.revision = 0
         self.compacted = 0
+        self._cleared = 0  # the revision up to which it is
         self.pending: list[LogRow] = []
         self.bytes = 0  # of all current values
         self.alarm = ""  # why writes are refused, e.g. NO_SPACE
@@ -217,15 +218,26 @@ class Store:
         self._notify(Event(revision, key, None, old))
         return old
 
-    def compact(self, revision: int) -> int:
-        """Forget what is older than `revision`, except current values; how many rows went."""
+    def compact(self, revision: int) -> None:
+        """Refuse from now on what asks for something older than `revision`; `clear` deletes it."""
         if revision > self.revision:
             raise FutureRevError(revision)
         if revision <= self.compacted:
             raise CompactedError(self.compacted)
         self.compacted = revision
-        self._graves = {key: at for key, at in self._graves.items() if at > revision}
-        return self.backend.compact(revision)
+        self.backend.note_compaction(revision)
+
+    def clear(self, until: int) -> int:
+        """Delete what is older than a compacted revision, except current values, as far as it is
+        committed; how many rows went."""
+        until = min(until, self.compacted)
+        if self.pending:
+            until = min(until, self.pending[0].revision - 1)
+        if until <= self._cleared:
+            return 0
+        self._graves = {key: at for key, at in self._graves.items() if at > until}
+        after, self._cleared = self._cleared, until
+        return self.backend.clear(after, until)
 
     # -- watches --------------------------------------------------------------------------------
 

@@ -438,11 +438,9 @@ class Attacker:
         return await asyncio.open_connection(self._host, self._port, ssl=self._tls)
 
     async def _once(self, send: Send) -> None:
-        async def flood() -> None:
-            await self._flood(lambda n: send, iter((0,)))
-
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(flood(), 30)
+            async with asyncio.timeout(30):
+                await self._flood(lambda n: send, iter((0,)))
 
     async def _flood(self, make: Make, numbers: Iterable[int]) -> None:
         reader, writer = await self._connect()
@@ -494,7 +492,8 @@ def attack(name: str, address: str, folder: str, seconds: float) -> dict[str, in
     async def body() -> dict[str, int]:
         attacker = Attacker(address, Path(folder))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(attacker.run(ATTACKS[name]), seconds)
+            async with asyncio.timeout(seconds):  # which wait_for may miss
+                await attacker.run(ATTACKS[name])
         return attacker.answers or {"connections": attacker.sent}
 
     return asyncio.run(body())

@@ -29,6 +29,7 @@ COMPACT_KEY = "compact_rev_key"
 # revisions behind the head, and their bytes, that time travel can still reach
 COMPACT_KEEP, COMPACT_KEEP_BYTES = 100_000, 512 << 20
 TRACE_KEEP = 2_000_000  # records; an idle cluster makes as many in a day
+CLEAR_STEP, FORGET_STEP = 200, 4000  # revisions, records: 20 ms
 LEASES, NAMESPACE = "leases.coordination.k8s.io", "kube-system"
 IDENTITY_SECONDS, IDENTITY_RENEW_SECONDS = 3600, 10
 HOST = "node-1"
@@ -46,6 +47,7 @@ class Housekeeping:
         self._store = etcd.store
         self._client = client
         self._recorder = recorder
+        self._cleared = self._forgotten = 0  # until which revision, which record
 
     async def start(self) -> None:
         """Begin; what must be there from the start is there behind it. All of it writes: with an
@@ -70,16 +72,42 @@ class Housekeeping:
     async def _compact(self) -> None:
         """Every five minutes forget what is far behind, and write down how far, as kube-apiserver
         does for the other servers beside it."""
-        store, recorder = self._store, self._recorder
+        store = self._store
         while True:
             await self._kernel.sleep(COMPACT_SECONDS)
             await self._context.life.until_started()
-            revision = max(store.revision - COMPACT_KEEP, store.backend.beyond(COMPACT_KEEP_BYTES))
+            revision = await self._oldest_kept()
             if revision > store.compacted:
                 store.compact(revision)
+            await self._clear()
             store.put(COMPACT_KEY, str(store.compacted).encode())
-            if recorder.seq > TRACE_KEEP:
-                store.backend.forget(recorder.seq - TRACE_KEEP)
+            await self._forget(self._recorder.seq - TRACE_KEEP)
+
+    async def _oldest_kept(self) -> int:
+        """The revision from which on there are neither too many nor too many bytes."""
+        store, size = self._store, 0
+        revision = newest = store.revision
+        while revision > max(store.compacted, newest - COMPACT_KEEP):
+            size += store.backend.size(revision - CLEAR_STEP, revision)
+            if size > COMPACT_KEEP_BYTES:
+                return revision
+            revision -= CLEAR_STEP
+            await self._kernel.pause()
+        return newest - COMPACT_KEEP
+
+    async def _clear(self) -> None:
+        """Delete what is older than the compaction, step by step: others go on between."""
+        while self._cleared < self._store.compacted:
+            self._cleared = min(self._store.compacted, self._cleared + CLEAR_STEP)
+            self._store.clear(self._cleared)
+            await self._kernel.pause()
+
+    async def _forget(self, seq: int) -> None:
+        """Records before `seq`, and inputs, step by step: others go on between."""
+        while self._forgotten < seq:
+            self._forgotten = min(seq, self._forgotten + FORGET_STEP)
+            self._store.backend.forget(self._forgotten)
+            await self._kernel.pause()
 
     # -- signs of life --------------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ BENCHES = {
     "nodes": ("nodes", "run", ("nodes", "runs")),
     "peers": ("peers", "run", ("pods", "runs", "kubeconfig")),
     "attack": ("attack", "run", ("only",)),
+    "hang": ("hang", "run", ("runs",)),
     "churn": ("churn", "run", ("hours",)),
 }
 # what `all` measures: the name, and how many pods

@@ -172,7 +172,8 @@ def test_compaction_keeps_current_values_and_refuses_older_reads(stored: Stored)
     etcd.put(POD + "b", b"b")
     etcd.delete(POD + "b")
     stored.commit()
-    assert etcd.compact(7) == 6
+    etcd.compact(7)
+    assert etcd.clear(4) + etcd.clear(7) == 6
     stored.commit()
     assert etcd.get(POD + "a").value == b"4"  # type: ignore[union-attr]
     with pytest.raises(CompactedError):
@@ -184,6 +185,23 @@ def test_compaction_keeps_current_values_and_refuses_older_reads(stored: Stored)
     fresh = stored.reopened()
     assert [one.value for one in fresh.range(POD).entries] == [b"4"]
     assert fresh.compacted == 7
+
+
+def test_what_is_deleted_and_compacted_before_it_is_committed_can_be_made_again(
+    stored: Stored,
+) -> None:
+    etcd = stored.etcd
+    etcd.put(POD + "a", b"1")
+    stored.commit()
+    etcd.delete(POD + "a")
+    etcd.compact(2)
+    etcd.clear(2)
+    etcd.put(POD + "a", b"2")
+    stored.commit()
+    etcd.compact(3)
+    etcd.clear(3)
+    assert [row.revision for row in stored.backend.since(POD, 0)] == [3]
+    assert stored.reopened().get(POD + "a").value == b"2"  # type: ignore[union-attr]
 
 
 def test_what_was_committed_is_there_after_a_restart_and_nothing_else(stored: Stored) -> None:
@@ -307,19 +325,18 @@ def test_one_key_of_the_past_is_not_those_that_begin_like_it(stored: Stored) -> 
     assert etcd.get_at(POD + "a", 2).value == b"1"  # type: ignore[union-attr]
 
 
-def test_the_log_says_where_it_becomes_too_large(stored: Stored) -> None:
+def test_the_log_says_how_large_a_part_of_it_is(stored: Stored) -> None:
     etcd = stored.etcd
     for number in range(10):
         etcd.put(f"{POD}{number}", b"x" * 100_000)
     etcd.delete(f"{POD}0")
     stored.commit()
-    backend = etcd.backend
-    assert backend.beyond(2_000_000) == 0
-    assert [backend.beyond(size) for size in (50_000, 150_000, 250_000, 1_050_000)] == [
-        11,
-        10,
-        9,
-        1,
+    size = etcd.backend.size
+    assert [size(0, 11), size(9, 11), size(10, 11), size(11, 20)] == [
+        1_100_000,
+        200_000,
+        100_000,
+        0,
     ]
 
 
@@ -340,13 +357,14 @@ def test_the_revision_of_a_compaction_can_still_be_read_and_watched(stored: Stor
     assert etcd.history(POD, 4) == []
 
 
-def test_a_recreated_key_follows_on_its_delete_until_that_is_compacted(stored: Stored) -> None:
+def test_a_recreated_key_follows_on_its_delete_until_that_is_cleared(stored: Stored) -> None:
     etcd = stored.etcd
     for name in "ab":
         etcd.put(POD + name, b"")
         etcd.delete(POD + name)
     stored.commit()
     etcd.compact(2)
+    etcd.clear(2)
     etcd.put(POD + "a", b"")
     etcd.put(POD + "b", b"")
     assert [row.prev_revision for row in etcd.pending] == [0, 4]
