@@ -227,7 +227,6 @@ export default {
 
   'time.label': 'Timeline',
   'time.shown': '*Shown:* requests that change something',
-  'time.hidden': '{n} heartbeat{n||s} hidden',
   'time.following': 'Following *{name}*',
   'time.command': 'One command, {n} request{n||s} so far',
   'time.grouped': 'Grouped: {pods} pods, {n} requests',

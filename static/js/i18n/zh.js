@@ -220,7 +220,6 @@ export default {
   'tape.torn': '录像到此为止。',
   'time.label': '时间线',
   'time.shown': '*显示：*会改变状态的请求',
-  'time.hidden': '已隐藏 {n} 次心跳',
   'time.following': '跟随 *{name}*',
   'time.command': '一条命令，至今 {n} 个请求',
   'time.grouped': '汇总：{pods} 个 Pod，{n} 个请求',

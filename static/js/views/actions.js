@@ -3,6 +3,7 @@
 import { traces as tracesApi } from '../net/api.js';
 import { consoleActions } from './consoleactions.js';
 import { failureActions } from './failureactions.js';
+import { findActions } from './find.js';
 import { questionActions } from './questions.js';
 import { serverActions } from './serveractions.js';
 
@@ -48,6 +49,7 @@ export function actionsOf(app) {
     ...consoleActions(app),
     ...serverActions(app),
     ...failureActions(app),
+    ...findActions(app),
     ...questionActions(app, create(app)),
   };
 }
@@ -263,6 +265,7 @@ function looking(app) {
     /** Leave whatever is open or pinned, the last one first. */
     escape() {
       if (ui.dialog || ui.menu) set({ dialog: '', menu: '' });
+      else if (ui.find !== null) set({ find: null, found: 0 });
       else if (ui.selected) set({ selected: null });
       else if (ui.focus) set({ focus: '' });
       else if (app.player.behind && app.player.live) app.act.goLive();

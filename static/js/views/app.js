@@ -86,6 +86,9 @@ export class App {
       story: /** @type {import('../core/pace.js').Story} */ ('watch'),
       traceError: '',
       reaching: false,
+      find: /** @type {string|null} */ (null), // what is looked for; null: nothing is
+      shows: /** @type {import('../core/search.js').Sort[]} */ ([]),
+      found: 0, // the hit that was visited last
       picked: '', // the part of the manifest to be selected once it is drawn
       sure: false, // whether to start over was asked
       moved: false,

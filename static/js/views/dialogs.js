@@ -17,6 +17,7 @@ const KEYS = [
   ['n p', 'chapters'],
   ['b', 'b'],
   ['⇧ F', 'failure'],
+  ['/', 'find'],
   ['l', 'l'],
   ['+ −', 'zoom'],
   ['Esc', 'esc'],

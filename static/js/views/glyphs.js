@@ -90,6 +90,10 @@ const SHAPES = {
   theme: [ring({ fill: 'none' }), path('M12 3a9 9 0 010 18z', INK)],
   save: [line('M12 3v12M7 10l5 5 5-5M4 20h16', 2.4)],
   open: [line('M12 16V4M7 9l5-5 5 5M4 20h16', 2.4)],
+  find: [
+    line('M10 3.5a6.5 6.5 0 110 13 6.5 6.5 0 010-13z', 2.4),
+    line('M15 15l6 6', 2.6),
+  ],
   list: [line('M4 6h16M4 12h16M4 18h16', 2.4)],
   layers: [
     path('M12 3l9 4.6-9 4.6-9-4.6z', INK),

@@ -10,6 +10,7 @@ import { formsView } from './forms.js';
 import { chapterOf } from './chapters.js';
 import { piecesOf, say } from './parts.js';
 import { questions } from './questions.js';
+import { findings } from './find.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/explain/index.js').Block} Block */
@@ -41,6 +42,10 @@ let scrolled = '';
  */
 export function renderInspector(host, ctx, said) {
   const { ui, act, words } = ctx;
+  if (ui.find !== null) {
+    render(host, findings(ctx));
+    return;
+  }
   const tabs = said.tabs.filter((tab) => tab.blocks.length);
   const chosen = tabs.find((tab) => tab.id === ui.tab) || tabs[0];
   render(

@@ -4,6 +4,7 @@ import { ticksOf } from '../core/timeline.js';
 import { duration } from '../core/words.js';
 import { h, remPixels } from './dom.js';
 import { shapes } from './glyphs.js';
+import { hitsOf } from './find.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/timeline.js').Lane & {area?: number[]}} Lane */
@@ -85,8 +86,27 @@ export function drawing(ctx, model, range, size) {
     model.lanes.map((lane, i) =>
       lane.marks.map((m) => mark(ctx, m, i, scale, size)),
     ),
+    hits(ctx, range, scale),
     headLine(ctx, range, size, scale, head),
   ];
+}
+
+/**
+ * What was found, as marks on the axis.
+ * @param {Context} ctx @param {Range} range @param {Scale} scale
+ */
+function hits(ctx, range, scale) {
+  return hitsOf(ctx)
+    .filter(({ t }) => t >= range.from && t <= range.to)
+    .map(({ seq, t }) => {
+      const x = scale.x(t);
+      const down = scale.top - 1;
+      return h('path.hit', {
+        key: `h${seq}`,
+        class: seq === ctx.ui.found ? 'here' : '',
+        d: `M${x - 4} ${down - 7}h8l-4 7z`,
+      });
+    });
 }
 
 function tips() {

@@ -8,6 +8,7 @@ import { duration } from '../core/words.js';
 import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
 import { chapterStrip } from './chapters.js';
+import { chips, findField } from './find.js';
 import { drawing } from './plot.js';
 import { say } from './parts.js';
 import { followedPod } from './nodes.js';
@@ -27,6 +28,7 @@ export function renderTimeline(host, ctx) {
   const model = crowd ? crowdLanes(ctx, range) : lanesOf(ctx, range);
   const plot = host.querySelector('.plot');
   const size = plot ? plot.getBoundingClientRect() : { width: 800, height: 140 };
+  const had = host.querySelector('.find');
   render(
     host,
     tools(ctx, range),
@@ -64,6 +66,7 @@ export function renderTimeline(host, ctx) {
       h('svg', { key: 'svg', 'aria-hidden': 'true' }, drawing(ctx, model, range, size)),
     ),
   );
+  if (!had) /** @type {HTMLElement|null} */ (host.querySelector('.find input'))?.focus();
 }
 
 /**
@@ -182,7 +185,8 @@ function crowdLanes(ctx, range) {
 
 /** @param {Context} ctx @param {ReturnType<typeof rangeAt>} range */
 function tools(ctx, range) {
-  const { words, state, player, act, current } = ctx;
+  const { words, player, act, current, ui } = ctx;
+  if (ui.find !== null) return h('div.tools', { key: 'tools' }, findField(ctx));
   const { request } = current;
   const number = request ? numberOf(ctx.index, request) : 0;
   const follow = player.follow.pod;
@@ -191,7 +195,7 @@ function tools(ctx, range) {
     : ctx.focus === 'crowd'
       ? words.t('time.grouped', {
           pods: crowdCounts(ctx.state).made,
-          n: state.counts.requests,
+          n: ctx.state.counts.requests,
         })
       : number
         ? words.t('time.command', { n: number })
@@ -217,14 +221,22 @@ function tools(ctx, range) {
     strip || h('span', null, say(words, 'time.shown')),
     strip ? null : h('span', null, what),
     follow ? h('button.link', { onClick: () => act.unfollow() }, words.t('time.unfollow')) : null,
-    strip && ctx.compact
-      ? null
-      : h('span.soft', null, words.t('time.hidden', { n: state.counts.beats })),
+    strip && ctx.compact ? null : chips(ctx),
     ctx.ui.reaching ? h('span.soft', null, words.t('loading.earlier')) : null,
     allAsWanted(ctx),
     h(
       'span.right',
       null,
+      h(
+        'button.zoom',
+        {
+          'aria-label': words.t('find.label'),
+          title: words.t('find.label'),
+          'aria-keyshortcuts': '/',
+          onClick: () => act.find(''),
+        },
+        glyph('find'),
+      ),
       zoom('time.out', '−', 0.5),
       h('span', null, words.t('time.zoom', { time: duration(range.to - range.from) })),
       zoom('time.in', '+', 2),
