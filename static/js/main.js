@@ -14,6 +14,6 @@ const app = new App(hosts, {
   watches: role === 'viewer',
 });
 app.start();
-const recording = query.get('trace');
-if (recording) app.openSaved(recording).catch(() => app.openLive());
+const { trace } = app.address.goal;
+if (trace) app.openSaved(trace).catch(() => app.openLive());
 else app.openLive();

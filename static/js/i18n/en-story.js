@@ -78,4 +78,8 @@ export default {
   'find.sort.read': 'reads',
   'find.sort.status': 'status',
   'help.find': 'Find a request',
+  'link.copy': 'Copy link',
+  'link.copied': 'Copied',
+  'link.gone': 'Revision {rev} of the link is not kept: the oldest here is {first}.',
+  'link.ahead': 'Revision {rev} of the link is not here: the newest is {last}.',
 };

@@ -70,4 +70,8 @@ export default {
   'find.sort.read': '读取',
   'find.sort.status': '状态',
   'help.find': '查找请求',
+  'link.copy': '复制链接',
+  'link.copied': '已复制',
+  'link.gone': '链接中的修订版本 {rev} 已不保留，现有最早的是 {first}。',
+  'link.ahead': '链接中的修订版本 {rev} 不在这里，最新的是 {last}。',
 };

@@ -13,6 +13,7 @@ import { clusterApi } from '../net/api.js';
 import { earlier, Feed } from '../net/feed.js';
 import { readFile, readSaved } from '../net/recording.js';
 import { actionsOf } from './actions.js';
+import { Address } from './address.js';
 import { renderBar } from './bar.js';
 import { renderBench } from './bench.js';
 import { renderDialogs } from './dialogs.js';
@@ -88,6 +89,9 @@ export class App {
       reaching: false,
       find: /** @type {string|null} */ (null), // what is looked for; null: nothing is
       shows: /** @type {import('../core/search.js').Sort[]} */ ([]),
+      trace: '', // the recording that is open
+      gone: /** @type {{key: string, rev: string, first: string, last: string}|null} */ (null),
+      copied: false,
       found: 0, // the hit that was visited last
       picked: '', // the part of the manifest to be selected once it is drawn
       sure: false, // whether to start over was asked
@@ -105,6 +109,7 @@ export class App {
     this._movedAt = -1e9;
     this._openedAt = 0;
     this._unreachable = 0; // where going back failed
+    this.address = new Address(this);
     this.act = actionsOf(this);
   }
 
@@ -235,7 +240,9 @@ export class App {
       return true;
     });
     if (isLeft()) return;
+    this.ui.trace = id;
     player.begin();
+    this.address.arrive();
     this.draw();
   }
 
@@ -262,7 +269,7 @@ export class App {
     });
     this.player.pace.story = this.ui.story;
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
-    this.ui.startup = null;
+    Object.assign(this.ui, { startup: null, trace: '', gone: null });
     Object.assign(this.meta, { connected: !live, opened: !live });
     this.meta.forget();
     this.moved();
@@ -344,6 +351,7 @@ export class App {
     this.history.append(records);
     this.player.arrived();
     this.meta.heard(this.history.head.t);
+    if (this.player.live && !this.player.loading) this.address.arrive();
     this.draw();
   }
 
@@ -414,6 +422,7 @@ export class App {
     // a story that tells itself is spoken chapter by chapter; where one stops, what is there is
     const tells = player.behind && player.isRunning && !this.ui.selected && chapterOf(context);
     narrate(this.hosts.narrator, tells ? tells.text : said.voice, now);
+    this.address.tell();
     document.title = `${said.title} · ${this._words.t('app.name')}`;
     document.body.classList.toggle('is-past', this.player.past);
     document.body.setAttribute('aria-busy', String(this.player.loading));

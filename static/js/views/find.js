@@ -13,6 +13,7 @@ import { settled } from './actions.js';
 /** @typedef {import('../core/search.js').Hit} Hit */
 
 const LISTED_MAX = 200;
+const COPIED_MS = 2000;
 const finder = new Finder();
 
 /** @param {Pick<Context, 'whole'|'ui'>} ctx */
@@ -34,6 +35,13 @@ export function findActions(app) {
       const has = ui.shows.includes(sort);
       set({ shows: SORTS.filter((one) => (one === sort ? !has : ui.shows.includes(one))) });
     },
+    /** The address of what is looked at, on the clipboard. */
+    async copyLink() {
+      await copy(location.href);
+      set({ copied: true });
+      setTimeout(() => set({ copied: false }), COPIED_MS);
+    },
+    gone: () => set({ gone: null }),
     /** @param {1|-1} direction */
     nextHit(direction) {
       const hits = hitsOf({ whole: app.history.index, ui });
@@ -48,6 +56,19 @@ export function findActions(app) {
       set({ found: seq, selected: roots.length ? null : { type: 'span', seq } });
     },
   };
+}
+
+/** Browsers give the clipboard to safe origins only. @param {string} text */
+async function copy(text) {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  const field = document.body.appendChild(document.createElement('textarea'));
+  field.value = text;
+  field.select();
+  document.execCommand('copy');
+  field.remove();
 }
 
 /** In place of the tools of the timeline while something is looked for. @param {Context} ctx */

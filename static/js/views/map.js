@@ -110,6 +110,19 @@ function bannerOf(ctx) {
       ),
     );
   }
+  const { gone } = ctx.ui;
+  if (gone)
+    return h(
+      'div.banner',
+      { key: 'banner', role: 'status' },
+      h('span.v.is-past', null, glyph('back')),
+      h('span', null, words.t(gone.key, { ...gone })),
+      h(
+        'span.acts',
+        null,
+        h('button.act', { onClick: () => act.gone() }, words.t('traces.close')),
+      ),
+    );
   if (!player.past) return downBanner(ctx) || lessonBanner(ctx, lessonCycle(ctx));
   const text = compact
     ? words.t('past.liveShort', { rev: String(head.rev) })

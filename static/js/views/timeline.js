@@ -237,6 +237,15 @@ function tools(ctx, range) {
         },
         glyph('find'),
       ),
+      h(
+        'button.zoom',
+        {
+          'aria-label': words.t(ui.copied ? 'link.copied' : 'link.copy'),
+          title: words.t(ui.copied ? 'link.copied' : 'link.copy'),
+          onClick: () => act.copyLink(),
+        },
+        glyph(ui.copied ? 'allow' : 'link'),
+      ),
       zoom('time.out', '−', 0.5),
       h('span', null, words.t('time.zoom', { time: duration(range.to - range.from) })),
       zoom('time.in', '+', 2),

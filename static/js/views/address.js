@@ -1,0 +1,73 @@
+// @ts-check
+/** The address of the page: where it leads when it is opened, and what it says afterwards. */
+import { queryOf, viewOf } from '../core/address.js';
+import { settled } from './actions.js';
+
+/** @typedef {import('./app.js').App} App */
+
+export class Address {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.goal = viewOf(location.search);
+    this._query = location.search;
+    this._arrives = true; // what is there is not read yet
+  }
+
+  /** Go where it leads, once what is there is read. */
+  async arrive() {
+    if (!this._arrives) return;
+    this._arrives = false;
+    const { app } = this;
+    const { rev, hop, selected, tab, find } = this.goal;
+    app.ui.find = find;
+    if ((rev || hop) && !(await this._goTo(rev, hop))) return;
+    app.moved();
+    Object.assign(app.ui, { selected, tab });
+    app.draw();
+  }
+
+  /** Whether that moment is there. @param {number} rev @param {number} hop */
+  async _goTo(rev, hop) {
+    const { app } = this;
+    const seq = hop || (await this._seqOf(rev));
+    if (seq && seq < app.history.first) await app.reach(seq);
+    const { index, head } = app.history;
+    const isThere = seq >= Math.max(1, app.history.first) && seq <= head.seq;
+    if (isThere) app.player.seek(hop || settled(app, seq));
+    else {
+      const [first, last] = [index.writes[0]?.rev || head.rev, head.rev].map(String);
+      const isAhead = rev > head.rev || hop > head.seq;
+      app.ui.gone = { key: isAhead ? 'link.ahead' : 'link.gone', rev: String(rev), first, last };
+    }
+    app.draw();
+    return isThere;
+  }
+
+  /** The record that wrote a revision, however far back; 0 when it is not there. */
+  async _seqOf(/** @type {number} */ rev) {
+    const { app } = this;
+    for (;;) {
+      const { index, first, head } = app.history;
+      const write = index.byRev.get(rev);
+      if (write) return write.seq;
+      if (rev > head.rev || first <= 1) return 0;
+      await app.reach(first - 1);
+      if (app.history.first === first) return 0;
+    }
+  }
+
+  /** What is looked at, once it stands still. */
+  tell() {
+    const { player, ui } = this.app;
+    const stays = player.past || !player.live;
+    if (this._arrives || ui.reaching || (stays && player.playing)) return;
+    const { rev, seq } = player.state();
+    const moment = stays ? { rev, hop: seq } : { rev: 0, hop: 0 };
+    const { selected, tab, find, trace } = ui;
+    const query = queryOf({ ...moment, selected, tab, find, trace }, this._query);
+    if (query === this._query) return;
+    this._query = query;
+    history.replaceState(null, '', location.pathname + query);
+  }
+}

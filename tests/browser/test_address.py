@@ -1,0 +1,80 @@
+"""What is looked at stands in the address, and whoever opens that sees the same."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pod(demo: Demo) -> str:
+    asking.run(demo, "web", 1)
+    return next(iter(asking.objects(demo, "pods")))
+
+
+def test_a_moment_of_the_past_is_seen_by_whoever_gets_the_link(look: Look, pod: str) -> None:
+    first = look(COMPACT)
+    for _ in range(3):
+        first.press("Shift+ArrowLeft")
+    first.says(first.moment, "in the past")
+    first.page.get_by_role("button", name="node-1", exact=True).first.click()
+    expect(first.page).to_have_url(re.compile(r"[?&]r=\d+&h=\d+&sel=node/node-1"))
+    first.settle()
+    query = first.page.url.partition("?")[2]
+
+    second = look(COMPACT, query=query)
+
+    second.says(second.moment, "in the past")
+    second.says(second.page.locator(".banner"), first.page.locator(".banner b").inner_text())
+    expect(second.headline).to_have_text(first.headline.inner_text())
+    first.press("Escape", "l")
+    expect(first.page).not_to_have_url(re.compile(r"[?&](r|h|sel)="))
+
+
+def test_a_revision_and_a_tab_by_hand(look: Look, demo: Demo, pod: str) -> None:
+    stored = asking.objects(demo, "deployments")["web"]["metadata"]["resourceVersion"]
+    sight = look(COMPACT, query=f"lang=en&theme=dark&r={stored}&sel=pod/default/{pod}&tab=story")
+
+    sight.says(sight.page.locator(".banner"), f"Revision {stored}")
+    expect(sight.page.get_by_role("tab", name="Story")).to_have_attribute("aria-selected", "true")
+    assert_laid_out(sight)
+
+
+def test_a_link_to_what_is_not_there_says_what_is(look: Look) -> None:
+    sight = look(COMPACT, query="lang=en&theme=light&r=999999")
+
+    banner = sight.page.locator(".banner")
+    sight.says(banner, re.compile(r"Revision 999999 of the link is not here: the newest is \d+"))
+    assert_laid_out(sight)
+    banner.get_by_role("button", name="Close").click()
+    expect(banner).to_have_count(0)
+
+
+def test_the_link_is_copied(look: Look) -> None:
+    sight = look(COMPACT, permissions=["clipboard-read", "clipboard-write"])
+    sight.press("/")
+    sight.page.keyboard.type("kind:pod")
+    sight.press("Escape")
+    sight.press("Shift+ArrowLeft")
+    sight.says(sight.moment, "in the past")
+    expect(sight.page).to_have_url(re.compile(r"[?&]h="))
+
+    sight.button("Copy link").click()
+
+    expect(sight.button("Copied")).to_be_visible()
+    assert sight.page.evaluate("navigator.clipboard.readText()") == sight.page.url
+
+
+def assert_laid_out(sight: Sight) -> None:
+    sight.settle()
+    wrong = sight.page.evaluate(measures.LAYOUT)
+    assert wrong == [], json.dumps(wrong)
