@@ -4,7 +4,7 @@ Tasks run in FIFO order, requests from outside (lane OUTSIDE) before all others.
 ready, the next hop ends or the next timer fires, ordered by (due, sequence); that moves `now`, and
 so does an input that is admitted; never the wall clock. So the same inputs at the same steps give
 the same run. While a request from outside is under way, many ready tasks do not keep it waiting:
-after each step of theirs the next hop ends. A task never blocks on I/O.
+after each step of theirs eight hops end. A task never blocks on I/O.
 
 Terms: a *hop* is work that takes a task time, while others go on; a *step* is one resumption of a
 task, one timer or one hop; a *background* timer is housekeeping that a fast-forwarded clock does
@@ -32,6 +32,7 @@ SECOND = 1_000_000
 FOREVER = 1 << 62
 
 ALLOWANCE = 64  # of a step, in items taken from a mailbox
+OUTSIDE_HOPS = 8  # between two steps of ready tasks, while a request from outside is at one
 UNBROKEN_MAX = 64  # hops after which a task suspends, even if nothing else is due meanwhile
 LABEL_BYTES = 200
 WHERE = b" in "  # behind it a label says where, which is of no matter for what is quarantined
@@ -118,7 +119,7 @@ class Kernel:
         self._hops: list[tuple[int, int, Task, int]] = []
         self._working = 0  # foreground tasks among those in `_hops`
         self.outside = 0  # tasks from outside among them
-        self._inside_ran = False  # whether a ready task did since the last hop
+        self._inside_due = 0  # hops that end before the next ready task has a step
         self._horizon = 0  # a hop of the current task that ends before it need not suspend
         self.unbroken_max = UNBROKEN_MAX  # 0 while somebody waits to be let in at this moment
         self._unbroken = 0  # hops that the current step may take in this way
@@ -292,8 +293,8 @@ class Kernel:
         while taken < steps_max and not self.frozen:
             if outside:
                 self._step(outside.popleft())
-            elif inside and not (self.outside and self._inside_ran):
-                self._inside_ran = True
+            elif inside and not (self.outside and self._inside_due > 0):
+                self._inside_due = OUTSIDE_HOPS
                 self._step(inside.popleft())
             elif self._hops and self._hops[0][0] <= self.reach[not self._working]:
                 self._end_hop()
@@ -398,7 +399,7 @@ class Kernel:
         due, _, task, epoch = heapq.heappop(self._hops)
         self._working -= not task.background
         self.outside -= task.lane == OUTSIDE
-        self._inside_ran = False
+        self._inside_due -= 1
         if due > self.now:
             self.now = due
         if task.epoch == epoch:

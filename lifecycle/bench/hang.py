@@ -27,7 +27,7 @@ def _measure() -> dict[str, Any]:
         demo = Demo(Path(folder))
         try:
             bystander = Bystander(demo)
-            bystander.get()
+            _until_answered(bystander)
             began = time.monotonic()
             os.kill(demo.worker, signal.SIGSTOP)
             refused = _until_answered(bystander)

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kernel import FOREVER, OUTSIDE, SECOND, Kernel
-from apiserver_app.machinery.waiting import Lock, Mailbox, Signal
+from apiserver_app.machinery.waiting import Mailbox, Signal
 
 
 def drive(kernel: Kernel, *, target: int = 0, jump: bool = True) -> None:
@@ -210,40 +210,6 @@ def test_a_wake_up_that_comes_too_late_is_ignored() -> None:
     assert seen == [True, "slept"] and kernel.now == 10 * SECOND
 
 
-def test_signal_wait_gives_up_after_its_timeout() -> None:
-    kernel = Kernel()
-    seen: list[Any] = []
-    signal = Signal(kernel)
-
-    async def waiter() -> None:
-        seen.append(await signal.wait(timeout_seconds=3))
-
-    kernel.spawn("waiter", waiter())
-    drive(kernel)
-    assert seen == [False] and kernel.now == 3 * SECOND
-
-
-def test_mailbox_gives_each_item_to_one_reader_and_returns_none_after_close() -> None:
-    kernel = Kernel()
-    seen: list[Any] = []
-    box: Mailbox[int] = Mailbox(kernel)
-
-    async def reader() -> None:
-        while (item := await box.get()) is not None:
-            seen.append(item)
-        seen.append(None)
-
-    kernel.spawn("r1", reader())
-    kernel.spawn("r2", reader())
-    kernel.run_ready(10)
-    for number in (1, 2, 3):
-        box.put(number)
-    kernel.run_ready(10)
-    box.close()
-    kernel.run_ready(10)
-    assert seen == [1, 2, 3, None, None]
-
-
 def test_an_error_in_a_task_is_reported_and_ends_only_that_task() -> None:
     kernel, crashes, seen = Kernel(), [], []
     kernel.on_crash = lambda task, error: crashes.append((task.name, str(error)))
@@ -277,80 +243,6 @@ def test_time_never_goes_back() -> None:
     assert kernel.now == 50
     kernel.advance(60)
     assert kernel.now == 60
-
-
-def test_a_lock_is_acquired_in_the_order_of_the_requests() -> None:
-    kernel = Kernel()
-    seen: list[Any] = []
-    lock = Lock(kernel)
-
-    async def user(name: str) -> None:
-        async with lock:
-            seen.append((name, kernel.now))
-            await kernel.sleep(1)
-
-    for name in "abc":
-        kernel.spawn(name, user(name))
-    drive(kernel)
-    assert seen == [("a", 0), ("b", SECOND), ("c", 2 * SECOND)]
-
-
-def test_a_lock_whose_waiter_was_cancelled_goes_to_the_next() -> None:
-    kernel = Kernel()
-    seen: list[Any] = []
-    lock = Lock(kernel)
-
-    async def user(name: str) -> None:
-        async with lock:
-            seen.append(name)
-            await kernel.sleep(1)
-
-    kernel.spawn("a", user("a"))
-    waiting = kernel.spawn("b", user("b"))
-    kernel.spawn("c", user("c"))
-    kernel.run_ready(3)
-    kernel.cancel(waiting)
-    drive(kernel)
-    assert seen == ["a", "c"]
-
-
-def test_a_lock_is_not_free_while_its_next_holder_has_not_run_and_nobody_gets_ahead_of_it() -> None:
-    kernel, seen = Kernel(), []
-    lock = Lock(kernel)
-
-    async def hold(name: str) -> None:
-        async with lock:
-            seen.append(name)
-            await kernel.sleep(1)
-        seen.append(f"free after {name}: {lock.is_free}")
-        if name == "a":
-            async with lock:
-                seen.append("a again")
-
-    for name in "ab":
-        kernel.spawn(name, hold(name))
-    drive(kernel)
-    assert seen == [
-        "a", "free after a: False", "b", "free after b: False", "a again"
-    ]  # fmt: skip
-    assert lock.is_free
-
-
-def test_a_lock_whose_waiter_was_killed_goes_to_the_next() -> None:
-    kernel, seen = Kernel(), []
-    lock = Lock(kernel)
-
-    async def hold(name: str) -> None:
-        async with lock:
-            seen.append(name)
-            await kernel.sleep(1)
-
-    tasks = [kernel.spawn(name, hold(name)) for name in "abc"]
-    kernel.run_ready(3)
-    kernel.kill(tasks[1])
-    kernel.kill(tasks[0])
-    drive(kernel)
-    assert seen == ["a", "c"] and lock.is_free
 
 
 def test_a_task_that_does_many_things_lets_the_others_go_on_between_them() -> None:
@@ -395,6 +287,31 @@ def test_a_long_request_from_outside_does_not_keep_the_next_one_waiting() -> Non
     kernel.spawn("short", short(), lane=OUTSIDE)
     drive(kernel)
     assert seen == ["long", "short", "long", "long"]
+
+
+def test_a_request_of_many_hops_does_not_wait_for_a_step_of_others_at_each() -> None:
+    """Steps of others may be long: bodies of megabytes, crowds of pods."""
+    kernel, steps = Kernel(), []
+
+    async def work(name: str) -> None:
+        while True:
+            steps.append(name)
+            await kernel.pause()
+
+    async def ask() -> None:
+        for _ in range(2 * kernels.OUTSIDE_HOPS):
+            waits = kernel.spend_time(100)
+            if waits is not None:
+                await waits
+        steps.append("answered")
+
+    for name in "ab":
+        kernel.spawn(name, work(name))
+    kernel.spawn("request", ask(), lane=OUTSIDE)
+    while "answered" not in steps:
+        kernel.run_ready(1)
+    assert steps == ["a", "b", "answered"]
+    kernel.close()
 
 
 def test_a_task_that_is_held_pauses_where_it_would_have() -> None:
