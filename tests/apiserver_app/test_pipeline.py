@@ -42,7 +42,6 @@ REFUSALS: list[tuple[str, int, str, str, dict[str, Any]]] = [
      {"user": "student", "headers": {"impersonate-user": "kubernetes-admin"}}),
     ("routing", 405, "POST", f"{CONFIGMAPS}/there", {"body": configmap("there")}),
     ("routing", 404, "GET", "/api/v1/namespaces/default/unicorns", {}),
-    ("routing", 404, "GET", "/nothing", {}),
     ("routing", 406, "POST", CONFIGMAPS,
      {"body": configmap("x"), "headers": {"accept": "image/png"}}),
     ("decode", 400, "POST", CONFIGMAPS, {"body": b"{"}),
@@ -80,6 +79,14 @@ def test_a_refusal_is_told_by_its_gate_and_ends_the_request(
     assert session.cluster.store.revision == revision
     response = [one for one in session.records() if one["kind"] == "response"][-1]
     assert (response["code"], response["message"]) == (code, status["message"])
+
+
+def test_a_path_of_nobody_is_refused_by_routing_in_plain_text(session: Session) -> None:
+    answer = session.request("GET", "/nothing")
+    assert (answer.status, answer.text) == (404, b"404 page not found\n")
+    gates = last_gates(session)
+    assert gates[-1] == ("routing", "deny")
+    assert [verdict for _, verdict in gates].count("deny") == 1
 
 
 def test_even_a_401_names_its_audit_id(session: Session) -> None:

@@ -25,8 +25,8 @@ def test_nothing_is_left_but_who_has_the_link_and_the_same_seed(tmp_path: Path) 
 
         assert asking.control(demo, action="reset")["cluster"] == "demo"
 
-        asking.until(lambda: asking.state(demo)["epoch"] != first["epoch"])
         assert feed.close_code() == 4001  # it is to come back
+        asking.until(lambda: asking.state(demo)["epoch"] != first["epoch"])
         assert demo.feed().json()["hello"]["seed"] == first["seed"]
         assert asking.records(demo)[0]["seq"] == 1
         again = Api(demo, tmp_path)
