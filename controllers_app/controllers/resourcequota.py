@@ -7,7 +7,7 @@ Models kubernetes pkg/controller/resourcequota/resource_quota_controller.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from apiserver_app.apis import quotas
@@ -23,7 +23,7 @@ IGNORED = ("events", "events.events.k8s.io")
 
 
 class ResourceQuotaController(Controller):
-    """Reconciles quotas; anything quotas count wakes those of its namespace."""
+    """Reconciles quotas; what no longer counts wakes those of its namespace."""
 
     source = "pkg/controller/resourcequota/resource_quota_controller.go syncResourceQuota"
     watches = (
@@ -38,8 +38,11 @@ class ResourceQuotaController(Controller):
         Every(
             lambda resources: _countable(resources),
             index=indexes.BY_NAMESPACE,
-            add_keys=lambda self, resource, obj: self._quotas_of(obj),
-            update_keys=lambda self, resource, old, obj: self._quotas_of_changed(old, obj),
+            # what is made was charged when it was admitted
+            add_keys=lambda self, resource, obj: (),
+            update_keys=lambda self, resource, old, obj: (
+                self._quotas_of(obj) if _frees(resource, old, obj) else ()
+            ),
             delete_keys=lambda self, resource, obj: self._quotas_of(obj),
         ),
     )
@@ -77,15 +80,31 @@ class ResourceQuotaController(Controller):
     def _quotas_of(self, obj: Object) -> list[str]:
         return sorted(self.caches[QUOTAS].by("namespace", meta.namespace_of(obj)))
 
-    def _quotas_of_changed(self, old: Object, obj: Object) -> Iterable[str]:
-        """What is used changes with the spec, and when a pod ends."""
-        if not self.caches[QUOTAS].by("namespace", meta.namespace_of(obj)):
-            return ()
-        if obj.get("spec") == old.get("spec") and podstate.is_finished(old) == podstate.is_finished(
-            obj
-        ):
-            return ()
-        return self._quotas_of(obj)
+
+def _frees(resource: str, old: Object, obj: Object) -> bool:
+    """Whether a change may leave less used; Models pkg/quota/v1/install/update_filter.go."""
+    if resource == "pods":
+        ends = podstate.is_finished(obj) and not podstate.is_finished(old)
+        deadlines = ["activeDeadlineSeconds" in pod["spec"] for pod in (old, obj)]
+        return ends or deadlines[0] != deadlines[1] or _is_resized(old, obj)
+    if resource == "services":
+        return bool(old["spec"].get("type") != obj["spec"].get("type"))
+    return resource == "persistentvolumeclaims"
+
+
+def _is_resized(old: Object, pod: Object) -> bool:
+    return any(
+        before[name] != resources
+        for field in ("containerStatuses", "initContainerStatuses")
+        for before in [_resources(old, field)]
+        for name, resources in _resources(pod, field).items()
+        if name in before
+    )
+
+
+def _resources(pod: Object, field: str) -> dict[str, Any]:
+    statuses = (pod.get("status") or {}).get(field) or ()
+    return {one["name"]: one.get("resources") for one in statuses}
 
 
 def _hard(quota: Object) -> Any:

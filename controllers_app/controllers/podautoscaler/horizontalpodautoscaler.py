@@ -26,7 +26,10 @@ SYNC_SECONDS = 15  # --horizontal-pod-autoscaler-sync-period
 
 
 class NoScale(Exception):
-    """The target has no scale that could be read, or none that could be used."""
+    """The target has no scale that could be read, or none that could be used; with what was
+    measured before that was known."""
+
+    measured: list[Object] | None = None
 
 
 class _Draft:
@@ -69,12 +72,13 @@ class _Draft:
         out["conditions"] = self._conditions
         return out
 
-    def as_before(self, current: int | None = None) -> Object:
-        """With the conditions of now, and what was measured and wanted before."""
-        before = self._old
-        if current is None:
-            current = before.get("currentReplicas", 0)
-        desired, measured = before.get("desiredReplicas", 0), before.get("currentMetrics")
+    def as_before(self) -> Object:
+        """With the conditions of now, and what was counted, measured and wanted before."""
+        return self.unscaled(self._old.get("currentReplicas", 0), self._old.get("currentMetrics"))
+
+    def unscaled(self, current: int, measured: list[Object] | None) -> Object:
+        """With what is wanted as before."""
+        desired = self._old.get("desiredReplicas", 0)
         return self.counted(current, desired, measured, rescaled=False)
 
 
@@ -133,7 +137,7 @@ class HorizontalPodAutoscalerController(Controller):
             try:
                 proposal, measured = await self._measure(key, autoscaler, scale, draft)
             except NoScale as error:
-                await self._write(autoscaler, draft.as_before(current))
+                await self._write(autoscaler, draft.unscaled(current, error.measured))
                 self.recorder.event(
                     autoscaler, "Warning", "FailedComputeMetricsReplicas", str(error)
                 )
@@ -184,7 +188,7 @@ class HorizontalPodAutoscalerController(Controller):
             self.recorder.event(autoscaler, "Warning", "FailedRescale", said)
             told = f"the HPA controller was unable to update the target scale: {error.message}"
             draft.say("AbleToScale", "False", "FailedUpdateScale", told)
-            await self._write(autoscaler, draft.as_before(current))
+            await self._write(autoscaler, draft.unscaled(current, measured))
             return told
         told = f"the HPA controller was able to update the target scale to {wanted}"
         draft.say("AbleToScale", "True", "SucceededRescale", told)
@@ -222,7 +226,9 @@ class HorizontalPodAutoscalerController(Controller):
             why = f"the HPA was unable to compute the replica count: {first}"
             draft.say("ScalingActive", "False", first.reason, why)
             counted = f"{len(failed)} invalid out of {len(specs)}"
-            raise NoScale(f"invalid metrics ({counted}), first error is: {first.whole}")
+            refusal = NoScale(f"invalid metrics ({counted}), first error is: {first.whole}")
+            refusal.measured = measured
+            raise refusal
         assert best is not None, "an autoscaler has metrics, by default one"
         why = f"the HPA was able to successfully calculate a replica count from {best.name}"
         draft.say("ScalingActive", "True", "ValidMetricFound", why)
