@@ -196,10 +196,13 @@ class GarbageCollectorController(Controller):
         options = {"preconditions": preconditions, "propagationPolicy": policy}
         if self.ctx.version.has("CollectsAtResourceVersion"):
             preconditions["resourceVersion"] = metadata["resourceVersion"]
-        with errors.ignoring("NotFound"):
-            await self.client.delete(
-                resource, meta.namespace_of(obj), meta.name_of(obj), options=options
-            )
+        namespace, name = meta.namespace_of(obj), meta.name_of(obj)
+        try:
+            await self.client.delete(resource, namespace, name, options=options)
+        except errors.ApiError as error:
+            if error.reason != "NotFound":
+                raise
+            await self.live(resource, namespace, name)  # it tries again, and learns that it is gone
         await self.kernel.pause()  # the cache shows it before the object's key comes again
 
     async def _drop_references(self, resource: str, obj: Object, owners: list[Object]) -> None:

@@ -8,6 +8,7 @@ Models kubernetes pkg/registry/core/pod/storage/eviction.go.
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import Attributes
+from apiserver_app.etcd import wal
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import WELL_FORMED, Decision
@@ -58,7 +59,11 @@ class Evict(Operation):
             pod = cluster.storage.get(info, request.namespace, request.name)[0]
         if not request.dry_run:
             marked = _with_condition(pod, meta.rfc3339(cluster.kernel.now))
-            pod = cluster.storage.update(info, marked, pod, subresource="eviction")
+            cluster.storage.update(info, marked, pod, subresource="eviction")
+            synced = cluster.kernel.spend_time(wal.SYNC)  # a write of its own, seen before it goes
+            if synced is not None:
+                await synced
+            pod = cluster.storage.get(info, request.namespace, request.name)[0]
         decided = deletes.finish(request, info, pod, request.options)
         return decided if isinstance(decided, Decision) else await decided
 
@@ -100,7 +105,6 @@ async def _take_from_budget(cluster: ClusterContext, pod: Object, dry_run: bool)
         changed = {**budget, "status": _with_one_less(budget["status"], pod, cluster.kernel.now)}
         try:
             await client.update(BUDGETS, namespace, name, changed, subresource="status")
-            await cluster.kernel.pause()  # the budget's controller sees it before the pod goes
             return
         except errors.ApiError as error:
             if error.reason != "Conflict" or not left:
