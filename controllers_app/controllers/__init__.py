@@ -16,6 +16,7 @@ from controllers_app.controllers import (
     replicaset,
     replicationcontroller,
     resourcequota,
+    servicecidrs,
     tainteviction,
     ttl,
     ttlafterfinished,
@@ -137,6 +138,12 @@ CONTROLLERS = (
         source="taint-eviction-controller",
     ),
     Entry("ttl", "ttl-controller", ttl.TtlController),
+    Entry(
+        "servicecidrs",
+        "service-cidrs-controller",
+        servicecidrs.ServiceCidrsController,
+        since=33,
+    ),
     Entry("podgc", "pod-garbage-collector", podgc.PodGcController),
     Entry(
         "garbagecollector", "generic-garbage-collector", garbagecollector.GarbageCollectorController
