@@ -42,7 +42,7 @@ from controllers_app.controllers.serviceaccount import (
     tokens,
 )
 from controllers_app.controllers.statefulset import statefulset
-from controllers_app.controllers.volume import ephemeral, persistentvolume, protection
+from controllers_app.controllers.volume import ephemeral, expand, persistentvolume, protection
 from controllers_app.runtime.controller import Factory
 
 ACCOUNT = "system:serviceaccount:kube-system:"
@@ -121,6 +121,7 @@ CONTROLLERS = (
         persistentvolume.VolumeBinderController,
         source="persistentvolume-controller",
     ),
+    Entry("expand", "expand-controller", expand.ExpandController),
     Entry(
         "ephemeralvolume",
         "ephemeral-volume-controller",

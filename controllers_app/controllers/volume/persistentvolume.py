@@ -12,6 +12,7 @@ rancher/local-path-provisioner, whose volumes can be reached from one node only.
 from __future__ import annotations
 
 from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kinds import defaultclass
 from apiserver_app.machinery.kinds.defaultclass import STORAGE_CLASSES
 from apiserver_app.machinery.meta import Object
@@ -25,7 +26,7 @@ from controllers_app.runtime.persistentvolumes import (
     SELECTED_NODE,
     VOLUMES,
 )
-from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Reads, Watches
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
@@ -61,16 +62,7 @@ class VolumeBinderController(Controller):
         Watches(
             STORAGE_CLASSES, on=ADDED | UPDATED, keys=lambda self, storage_class: self._unbound()
         ),
-        # claims that wait for a pod say so, if it is not scheduled soon
-        Watches(
-            "pods",
-            on=ADDED,
-            when=lambda pod: not pod["spec"].get("nodeName"),
-            index=persistentvolumes.BY_CLAIM,
-            keys=lambda self, pod: self._unbound_claims_of(pod),
-            after=RESYNC_SECONDS,
-            background=True,
-        ),
+        Reads("pods", index=persistentvolumes.BY_CLAIM),
     )
 
     def __init__(self, ctx: Context) -> None:
@@ -78,6 +70,7 @@ class VolumeBinderController(Controller):
         self._is_retroactive = ctx.version.has("RetroactiveDefaultStorageClass")
         self._claims, self._volumes = self.caches[CLAIMS], self.caches[VOLUMES]
         self._classes, self._pods = self.caches[STORAGE_CLASSES], self.caches["pods"]
+        self._started = self.kernel.now
 
     async def reconcile(self, key: str) -> Result | None:
         if "/" not in key:
@@ -150,7 +143,7 @@ class VolumeBinderController(Controller):
         if reason:
             self.recorder.event(claim, "Warning", reason, why)
         await self._pend(claim)
-        return Result(why)
+        return self._until_resync(why)
 
     def _default_of(self, claim: Object) -> str:
         """The default class that there is now, for a claim that named none before."""
@@ -171,7 +164,13 @@ class VolumeBinderController(Controller):
             pods = "pod" if len(names) == 1 else "pods"
             message = f"waiting for {pods} {','.join(names)} to be scheduled"
         self.recorder.event(claim, "Normal", reason, message)
-        return Result(message)
+        return self._until_resync(message)
+
+    def _until_resync(self, summary: str) -> Result:
+        """Until all claims are looked at again: then it says so once more."""
+        period = RESYNC_SECONDS * SECOND
+        left = period - (self.kernel.now - self._started) % period
+        return Result(summary, left / SECOND, background=True)
 
     async def _pend(self, claim: Object) -> None:
         await self._write_phase(CLAIMS, claim, {**(claim.get("status") or {}), "phase": "Pending"})
@@ -184,16 +183,16 @@ class VolumeBinderController(Controller):
                 claim, "Normal", "FailedBinding",
                 "no persistent volumes available for this claim and no storage class is set",
             )  # fmt: skip
-            return Result("finds no volume and has no storage class")
+            return self._until_resync("finds no volume and has no storage class")
         if storage_class is None:
             message = f'storageclass.storage.k8s.io "{name}" not found'
             self.recorder.event(claim, "Warning", "ProvisioningFailed", message)
-            return Result(message)
+            return self._until_resync(message)
         provisioner = storage_class["provisioner"]
         if provisioner == NO_PROVISIONER:
             message = f"no volume plugin matched name: {provisioner}"
             self.recorder.event(claim, "Warning", "ProvisioningFailed", message)
-            return Result("finds no volume, and its class makes none")
+            return self._until_resync("finds no volume, and its class makes none")
         if meta.annotations_of(claim).get(PROVISIONER) != provisioner:
             changed = claim
             for name in (PROVISIONER_BETA, PROVISIONER):
@@ -314,14 +313,6 @@ class VolumeBinderController(Controller):
             meta.key_of(claim)
             for claim in self._claims.list()
             if BIND_COMPLETED not in meta.annotations_of(claim)
-        ]
-
-    def _unbound_claims_of(self, pod: Object) -> list[str]:
-        found = [(key, self._claims.get(key)) for key in persistentvolumes.claims_of_pod(pod)]
-        return [
-            key
-            for key, claim in found
-            if claim is not None and BIND_COMPLETED not in meta.annotations_of(claim)
         ]
 
 
