@@ -129,15 +129,16 @@ class Mounter:
         request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
-            "metadata": {},
+            "metadata": {"creationTimestamp": None},
             "spec": {
-                "audiences": [audience] if audience else [],
+                "audiences": [audience] if audience else None,
                 "expirationSeconds": seconds,
                 "boundObjectRef": {
                     "apiVersion": "v1", "kind": "Pod", "name": meta.name_of(pod),
                     "uid": meta.uid_of(pod),
                 },
             },
+            "status": {"token": "", "expirationTimestamp": None},
         }  # fmt: skip
         account = pod["spec"].get("serviceAccountName") or "default"
         try:
