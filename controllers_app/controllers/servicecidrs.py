@@ -96,10 +96,7 @@ class ServiceCidrsController(Controller):
 
     def _holding(self, address: Object) -> Iterator[str]:
         """The ranges of an address that the API server gave to a service."""
-        if (
-            meta.labels_of(address).get("ipaddress.kubernetes.io/managed-by")
-            != "ipallocator.k8s.io"
-        ):
+        if meta.labels_of(address).get(MANAGED_BY) != "ipallocator.k8s.io":
             return
         ip = ipaddress.ip_address(meta.name_of(address))
         for name, networks in self._ranges().items():
