@@ -1,9 +1,10 @@
 """The phases of `kubeadm init` that need a running API server, in kubeadm's order.
 
 They run once a cluster, in the background and a moment after it is ready, so that whoever starts
-at once is not kept waiting. The cluster's configuration is uploaded last, not first: that it is
-there says that everything before it was created. What a phase finds is left as it is. Other than
-with kubeadm's defaults the control plane's node gets no taint: the classroom's pods run there too.
+at once is not kept waiting; only the students' quota is there from the start. The cluster's
+configuration is uploaded last, not first: that it is there says that everything before it was
+created. What a phase finds is left as it is. Other than with kubeadm's defaults the control plane's
+node gets no taint: the classroom's pods run there too.
 
 Models kubernetes cmd/kubeadm/app/cmd/phases/init/*.go.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from apiserver_app.apis import servicenet
 from apiserver_app.apis.servicenet import ServiceNet
@@ -57,16 +58,24 @@ class Init:
 
     async def run(self) -> None:
         """Until everything is there; a cluster that has it already is left alone."""
+        await self._until_done(self._protect)  # before a student comes
         await self._kernel.sleep(START_SECONDS, background=True)
+        await self._until_done(self._phases)
+
+    async def _until_done(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
-                await self._phases()
+                await work()
                 return
             except errors.ApiError:  # the API server is away, or its plugins refuse
                 await self._kernel.sleep(RETRY_SECONDS, background=True)
 
+    async def _protect(self) -> None:
+        if not await self._is_done():
+            await self._create(self._super, [objects.classroom_quota()])
+
     async def _phases(self) -> None:
-        if await self._finds("configmaps", objects.SYSTEM, objects.CONFIG):
+        if await self._is_done():
             return
         if self._version.has("SuperAdminConf"):
             await self._create(self._super, [objects.admins()])
@@ -74,7 +83,6 @@ class Init:
         await self._create(self._admin, [*self._token(), *bootstrap.joining(self._ca_pem)])
         await self._create(self._admin, objects.dns(self._version, self._net))
         await self._create(self._admin, objects.proxy(self._version))
-        await self._create(self._admin, [objects.classroom_quota()])
         await self._create(self._admin, objects.configuration(self._version, self._net))
 
     async def _create(self, client: Client, items: Iterable[Item]) -> None:
@@ -82,9 +90,9 @@ class Init:
             with errors.ignoring("AlreadyExists"):
                 await client.create(resource, namespace, obj)
 
-    async def _finds(self, resource: str, namespace: str, name: str) -> bool:
+    async def _is_done(self) -> bool:
         with errors.ignoring("NotFound"):
-            await self._super.get(resource, namespace, name)
+            await self._super.get("configmaps", objects.SYSTEM, objects.CONFIG)
             return True
         return False
 

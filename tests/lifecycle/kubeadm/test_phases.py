@@ -11,11 +11,16 @@ from lifecycle.hosting.scripted import Session, default_inputs
 SYSTEM = "/api/v1/namespaces/kube-system"
 
 
-def made(**changes: Any) -> Session:
-    """A cluster after `kubeadm init`."""
+def begun(**changes: Any) -> Session:
+    """A cluster at the beginning of `kubeadm init`."""
     inputs = default_inputs(**changes)
     inputs.options["kubeadm"] = True
-    session = Session(inputs)
+    return Session(inputs)
+
+
+def made(**changes: Any) -> Session:
+    """A cluster after `kubeadm init`."""
+    session = begun(**changes)
     session.wait(60)
     return session
 
@@ -67,6 +72,11 @@ def test_the_class_has_a_quota_and_cannot_use_up_what_all_share(cluster: Session
     assert quota["spec"]["hard"]["pods"] == quota["status"]["hard"]["pods"] == "100"
 
 
+def test_the_quota_is_there_before_the_first_request() -> None:
+    quota = _get(begun(), "/api/v1/namespaces/student/resourcequotas/classroom")
+    assert quota["status"]["used"]["pods"] == "0"
+
+
 def test_cluster_info_is_signed_with_the_token_by_which_nodes_may_join(cluster: Session) -> None:
     secrets = _get(cluster, f"{SYSTEM}/secrets")["items"]
     token = next(one for one in secrets if one["type"] == "bootstrap.kubernetes.io/token")
@@ -79,9 +89,12 @@ def test_cluster_info_is_signed_with_the_token_by_which_nodes_may_join(cluster: 
 def test_what_was_deleted_stays_deleted_when_the_server_starts_again() -> None:
     session = made(nodes=0)
     assert session.request("DELETE", f"{SYSTEM}/services/kube-dns").status == 200
+    quota = "/api/v1/namespaces/student/resourcequotas/classroom"
+    assert session.request("DELETE", quota).status == 200
     session.restart()
     session.wait(60)
     assert session.request("GET", f"{SYSTEM}/services/kube-dns").status == 404
+    assert session.request("GET", quota).status == 404
 
 
 def test_older_versions_name_their_maps_and_groups_differently() -> None:
