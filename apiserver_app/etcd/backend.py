@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+ERASED = "~"  # begins the name of a cluster that is to be deleted; no other name does
+
 
 class LogRow(NamedTuple):
     """One revision. `old_value` is kept for deletes, whose own value is empty."""

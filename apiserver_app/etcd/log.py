@@ -17,7 +17,7 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
-from apiserver_app.etcd.backend import ClusterState, InputRow, LogRow, Segment
+from apiserver_app.etcd.backend import ERASED, ClusterState, InputRow, LogRow, Segment
 from apiserver_app.etcd.errors import NO_SPACE, StoreError
 from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
 
@@ -53,6 +53,7 @@ _UPDATE_CLUSTER = (
     f"UPDATE {_CLUSTERS} SET revision=%s, compacted=%s, now=%s, rand=%s, steps=%s, seq=%s, "
     "control=%s, leases=%s, incarnation=%s WHERE id=%s"
 )
+_SWEPT = ((_LOG, 100), (_SEGMENTS, 100), (_INPUTS, 1000), (_VOLUMES, 10))  # rows a step: 5 ms
 _COMPACTED = f"UPDATE {_CLUSTERS} SET compacted=%s WHERE id=%s"
 
 
@@ -196,11 +197,11 @@ class DatabaseBackend:
             return int(cursor.rowcount)
 
     def erase(self) -> None:
-        """Takes away all that there is of the cluster, in one transaction."""
-        with transaction.atomic(), connection.cursor() as cursor:
-            for table in (_LOG, _SEGMENTS, _INPUTS, _VOLUMES):
-                cursor.execute(f"DELETE FROM {table} WHERE cluster_id=%s", (self._id,))
-            cursor.execute(f"DELETE FROM {_CLUSTERS} WHERE id=%s", (self._id,))
+        """Frees the name for a new cluster; what was stored is deleted by `sweep`, in steps."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {_CLUSTERS} SET name=%s WHERE id=%s", (f"{ERASED}{self._id}", self._id)
+            )
 
     def segments(self, first: int, last: int) -> Iterator[Segment]:
         with connection.cursor() as cursor:
@@ -296,3 +297,26 @@ def _wait_for_the_disk(connection: Any, wanted: bool) -> None:
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         connection.ensure_connection()
         connection.connection.execute(f"PRAGMA synchronous={'FULL' if wanted else 'NORMAL'}")
+
+
+def sweep() -> bool:
+    """Deletes a part of what erased clusters left; False when nothing is left."""
+    try:
+        return _sweep()
+    except OperationalError as error:
+        raise refusal(error) from error
+
+
+def _sweep() -> bool:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SELECT id FROM {_CLUSTERS} WHERE name LIKE %s", (f"{ERASED}%",))
+        erased = cursor.fetchone()
+        if erased is None:
+            return False
+        for table, rows in _SWEPT:
+            some = f"SELECT id FROM {table} WHERE cluster_id=%s LIMIT {rows}"
+            cursor.execute(f"DELETE FROM {table} WHERE id IN ({some})", erased)
+            if cursor.rowcount:
+                return True
+        cursor.execute(f"DELETE FROM {_CLUSTERS} WHERE id=%s", erased)
+    return True

@@ -10,6 +10,7 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
+from apiserver_app.etcd.backend import ERASED
 from lifecycle.hosting.mark import SUFFIX, Mark
 
 STORE = "store.sqlite3"
@@ -68,7 +69,8 @@ def _clusters(database: sqlite3.Connection) -> dict[str, tuple[int, int, int]]:
         for name, revision, compacted, rows in database.execute(
             "SELECT name, revision, compacted, (SELECT COUNT(*) FROM apiserver_app_logentry AS log "
             "WHERE log.cluster_id=cluster.id AND log.revision>cluster.compacted) "
-            "FROM apiserver_app_cluster AS cluster"
+            "FROM apiserver_app_cluster AS cluster WHERE name NOT LIKE ?",
+            (f"{ERASED}%",),
         )
     }
 

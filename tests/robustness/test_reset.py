@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from lifecycle.hosting.mark import Mark
+from lifecycle.hosting.storecheck import STORE
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 from tests.browser import asking
 from tests.conformance.api import Api
@@ -33,6 +36,7 @@ def test_nothing_is_left_but_who_has_the_link_and_the_same_seed(tmp_path: Path) 
         assert again.get(f"{CONFIGMAPS}/old").code == 404
         assert uid_of(again) == uid
         assert again.post(CONFIGMAPS, configmap("new", a="a")).code == 201
+        asking.until(lambda: names_in_the_store(demo) == ["demo"])  # the old one was deleted since
     with Demo(tmp_path / "data", "--nodes", "1", driver=REAL) as demo:
         assert Mark(demo.data_dir, "demo").read() <= asking.state(demo)["revision"]
         assert Api(demo, tmp_path).get(f"{CONFIGMAPS}/new").code == 200
@@ -47,6 +51,11 @@ def test_one_process_for_all_refuses_it(tmp_path: Path) -> None:
         assert answer.status == 400
         assert "in a single process cannot start over" in answer.read().decode()
         assert asking.state(demo)["ready"]
+
+
+def names_in_the_store(demo: Demo) -> list[str]:
+    with contextlib.closing(sqlite3.connect(demo.data_dir / STORE)) as database:
+        return [row[0] for row in database.execute("SELECT name FROM apiserver_app_cluster")]
 
 
 def uid_of(api: Api) -> Any:

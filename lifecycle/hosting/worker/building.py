@@ -18,7 +18,7 @@ from lifecycle.cluster.inputs import Inputs
 from lifecycle.hosting import apiserver, quarantine
 from lifecycle.hosting.mark import Mark
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
-from lifecycle.hosting.worker import auditlog, authfiles, disk
+from lifecycle.hosting.worker import auditlog, authfiles, disk, sweeper
 from lifecycle.hosting.worker.clock import RUN, parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.driver import Driver, Send
@@ -90,6 +90,8 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     if alarm:
         disk.watch(loop, options.data_dir, backend, driver.over)
+    else:
+        sweeper.start(loop)
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from django.db import IntegrityError, connection
 
+from apiserver_app import models
+from apiserver_app.etcd import log
 from apiserver_app.etcd.backend import (
     Backend,
     ClusterState,
@@ -258,21 +260,34 @@ def test_two_writers_of_one_revision_collide_in_the_database(store_db: None) -> 
     assert one.reopened().get(POD + "a").value == b"1"  # type: ignore[union-attr]
 
 
-def test_a_cluster_that_is_erased_leaves_the_others(store_db: None) -> None:
+def test_a_cluster_that_is_erased_is_deleted_step_by_step(store_db: None) -> None:
     kept, gone = Stored(DatabaseBackend("test")), DatabaseBackend("other")
     kept.etcd.put(POD + "a", b"1")
     kept.commit(Segment(1, 1, 0, b"x"), [InputRow(1, 1, 0, 1, b"x")])
     gone.commit(
-        ClusterState("other", 1, "1.33", "", 7, revision=1),
-        [LogRow(1, POD + "b", b"2", None, 1, 0, 1, 0, False)],
+        ClusterState("other", 1, "1.33", "", 7, revision=450, volumes={"v": b"z"}),
+        [LogRow(n, POD + "b", b"2", None, 1, n - 1, n, 0, False) for n in range(1, 451)],
         [Segment(1, 1, 0, b"y")], [InputRow(1, 1, 0, 1, b"y")],
     )  # fmt: skip
+    old = gone._id
 
     gone.erase()
 
     assert gone.load() is None
-    for found in (gone.newest(), gone.segments(1, 9), gone.inputs()):
-        assert not list(found)
+    again = DatabaseBackend("other")  # the name is free at once
+    again.commit(
+        ClusterState("other", 1, "1.33", "", 8, revision=1),
+        [LogRow(1, POD + "n", b"3", None, 1, 0, 1, 0, False)], [], [],
+    )  # fmt: skip
+    assert not list(again.segments(1, 9))
+    left = []
+    while log.sweep():
+        left.append(models.LogEntry.objects.filter(cluster_id=old).count())
+    assert left == [350, 250, 150, 50, 0, 0, 0, 0, 0]  # of the log, then the others
+    for table in (models.LogEntry, models.TraceSegment, models.InputEntry, models.Volume):
+        assert not table.objects.filter(cluster_id=old).exists()
+    assert not models.Cluster.objects.filter(pk=old).exists()
+    assert [row.key for row in again.newest()] == [POD + "n"]
     assert kept.reopened().get(POD + "a").value == b"1"  # type: ignore[union-attr]
     for stays in (kept.backend.segments(1, 9), kept.backend.inputs()):
         assert list(stays)
