@@ -39,10 +39,11 @@ class Sight:
 
     def __init__(
         self, browser: Browser, link: str, size: tuple[int, int] = ROOMY, *,
-        query: str = "theme=light&lang=en", expects: str = "", **options: Any,
+        query: str = "theme=light&lang=en", expects: str = "",
+        before: Callable[[Page], None] = lambda _: None, **options: Any,
     ) -> None:  # fmt: skip
-        """Opens the page's link. Complaints that match `expects` are part of the test; all others
-        are failures."""
+        """Opens the page's link, after `before`. Complaints that match `expects` are part of the
+        test; all others are failures."""
         self._expects = re.compile(expects) if expects else None
         self.url, _, token = link.partition("/?")
         self.complaints, self._foreign = list[str](), list[str]()
@@ -56,6 +57,7 @@ class Sight:
         self.page.on("requestfailed", lambda one: self._failed(one.url, one.failure or ""))
         self.page.on("request", lambda one: self._asked(one.url))
         self.page.on("websocket", lambda one: self._asked(one.url))
+        before(self.page)
         self.page.goto(f"{self.url}/?{token}&{query}")
         expect(self.page.locator(".map .node, .map .bay").first).to_be_visible()
         expect(self.page.locator("body")).to_have_attribute("aria-busy", "false")  # all is read

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
@@ -38,6 +39,26 @@ def test_a_moment_of_the_past_is_seen_by_whoever_gets_the_link(look: Look, pod: 
     expect(second.headline).to_have_text(first.headline.inner_text())
     first.press("Escape", "l")
     expect(first.page).not_to_have_url(re.compile(r"[?&](r|h|sel)="))
+
+
+@pytest.mark.parametrize(("later", "query"), [("more", "r={rev}"), ("many", "r={rev}&h={seq}")])
+def test_a_link_leads_there_while_the_newest_command_is_being_fetched(
+    look: Look, demo: Demo, later: str, query: str
+) -> None:
+    made = next(one for one in asking.records(demo) if one.get("resource") == "deployments.apps")
+    stored = next(one for one in asking.records(demo, made["seq"]) if one["kind"] == "write")
+    asking.run(demo, later, 8)
+    feeds = Feeds()
+
+    sight = look(COMPACT, query=f"lang=en&theme=light&{query.format(**stored)}", before=feeds.route)
+    live = feeds.live
+    while feeds.live < live + 2 or not feeds.held:
+        sight.settle()
+    expect(sight.page.locator(".banner")).to_have_count(0)
+    feeds.release()
+
+    sight.says(sight.moment, "in the past")
+    sight.says(sight.page.locator(".banner"), f"Revision {stored['rev']}")
 
 
 def test_a_revision_and_a_tab_by_hand(look: Look, demo: Demo, pod: str) -> None:
@@ -72,6 +93,32 @@ def test_the_link_is_copied(look: Look) -> None:
 
     expect(sight.button("Copied")).to_be_visible()
     assert sight.page.evaluate("navigator.clipboard.readText()") == sight.page.url
+
+
+class Feeds:
+    """The sockets of a page, those for what lies before held back."""
+
+    def __init__(self) -> None:
+        self.live = 0  # messages of the live feed
+        self.held: list[Callable[[], None]] | None = []
+
+    def route(self, page: Page) -> None:
+        page.route_web_socket(re.compile("/trace"), self._pass)
+
+    def _pass(self, socket: WebSocketRoute) -> None:
+        socket.connect_to_server().on_message(lambda said: self._take(socket, said))
+
+    def _take(self, socket: WebSocketRoute, said: str | bytes) -> None:
+        if "&to=" in socket.url and self.held is not None:
+            self.held.append(lambda: socket.send(said))
+            return
+        self.live += 1
+        socket.send(said)
+
+    def release(self) -> None:
+        held, self.held = self.held or [], None
+        for send in held:
+            send()
 
 
 def assert_laid_out(sight: Sight) -> None:

@@ -50,6 +50,15 @@ def test_enter_goes_from_hit_to_hit_and_each_is_a_mark_on_the_axis(look: Look, d
     assert_laid_out(sight)
 
 
+def test_what_is_typed_at_once_after_the_key_is_for_the_field(look: Look) -> None:
+    sight = look(COMPACT)
+    pressed = """() => {
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }));
+      return document.activeElement.type;
+    }"""
+    assert sight.page.evaluate(pressed) == "search"
+
+
 def test_heartbeats_are_marks_once_their_chip_is_pressed(look: Look) -> None:
     sight = look()
     chip = sight.button("heartbeats")

@@ -11,13 +11,16 @@ export class Address {
     this.app = app;
     this.goal = viewOf(location.search);
     this._query = location.search;
-    this._arrives = true; // what is there is not read yet
+    /** @type {Promise<void>|null} */ this._way = null;
+    this._isThere = false;
   }
 
   /** Go where it leads, once what is there is read. */
-  async arrive() {
-    if (!this._arrives) return;
-    this._arrives = false;
+  arrive() {
+    return (this._way ||= this._go().finally(() => (this._isThere = true)));
+  }
+
+  async _go() {
     const { app } = this;
     const { rev, hop, selected, tab, find } = this.goal;
     app.ui.find = find;
@@ -31,7 +34,7 @@ export class Address {
   async _goTo(rev, hop) {
     const { app } = this;
     const seq = hop || (await this._seqOf(rev));
-    if (seq && seq < app.history.first) await app.reach(seq);
+    while (seq && seq < app.history.first && (await app.reach(seq)));
     const { index, head } = app.history;
     const isThere = seq >= Math.max(1, app.history.first) && seq <= head.seq;
     if (isThere) app.player.seek(hop || settled(app, seq));
@@ -51,9 +54,7 @@ export class Address {
       const { index, first, head } = app.history;
       const write = index.byRev.get(rev);
       if (write) return write.seq;
-      if (rev > head.rev || first <= 1) return 0;
-      await app.reach(first - 1);
-      if (app.history.first === first) return 0;
+      if (rev > head.rev || !(await app.reach(first - 1))) return 0;
     }
   }
 
@@ -61,7 +62,7 @@ export class Address {
   tell() {
     const { player, ui } = this.app;
     const stays = player.past || !player.live;
-    if (this._arrives || ui.reaching || (stays && player.playing)) return;
+    if (!this._isThere || ui.reaching || (stays && player.playing)) return;
     const { rev, seq } = player.state();
     const moment = stays ? { rev, hop: seq } : { rev: 0, hop: 0 };
     const { selected, tab, find, trace } = ui;

@@ -86,7 +86,7 @@ export class App {
       traceName: '',
       story: /** @type {import('../core/pace.js').Story} */ ('watch'),
       traceError: '',
-      reaching: false,
+      reaching: /** @type {Promise<boolean>|null} */ (null), // what lies before is being fetched
       find: /** @type {string|null} */ (null), // what is looked for; null: nothing is
       shows: /** @type {import('../core/search.js').Sort[]} */ ([]),
       trace: '', // the recording that is open
@@ -132,6 +132,12 @@ export class App {
   /** Ask for a drawing in the next frame. */
   draw() {
     this._asked = true;
+  }
+
+  /** Draw what is typed into next, so that no key is lost. */
+  drawNow() {
+    this.draw();
+    this._frame(performance.now());
   }
 
   /** The user went somewhere: the map may change at once. */
@@ -319,31 +325,40 @@ export class App {
   }
 
   /**
-   * Fetch what lies before the history, down to a record and some more.
-   * @param {number} seq
+   * Fetch what lies before the history, down to a record and some more; false when it is not to be
+   * had. What is being fetched comes first, whoever asked for it: ask again for what lies before.
+   * @param {number} seq @returns {Promise<boolean>}
    */
-  async reach(seq) {
+  reach(seq) {
+    if (this.ui.reaching) return this.ui.reaching;
+    const { first } = this.history;
+    const isThere = seq >= first || first <= 1 || first === this._unreachable;
+    if (isThere || !this.player.live) return Promise.resolve(false);
+    this.ui.reaching = this._fetchBack(seq);
+    this.draw();
+    return this.ui.reaching;
+  }
+
+  /** @param {number} seq */
+  async _fetchBack(seq) {
     const { history } = this;
     const { first } = history;
-    const isThere = seq >= first || first <= 1 || first === this._unreachable;
-    if (this.ui.reaching || isThere || !this.player.live) return;
-    this.ui.reaching = true;
-    this.draw();
+    const more = Math.max(EARLIER, history.index.records.length);
+    const from = Math.max(1, Math.min(seq, first - more));
     try {
-      const more = Math.max(EARLIER, history.index.records.length);
-      const from = Math.max(1, Math.min(seq, first - more));
       const { keyframe, records } = await earlier(this.meta.cluster, from, first - 1);
-      this.ui.reaching = false;
+      this.ui.reaching = null;
       if (history === this.history) {
         this.history = history.from(keyframe, records);
         this.player.extend(this.history);
       }
     } catch (error) {
+      this.ui.reaching = null;
       this._unreachable = first;
-      this.ui.reaching = false;
       this.ui.traceError = /** @type {Error} */ (error).message;
     }
     this.draw();
+    return this.history.first < first;
   }
 
   /** @param {import('../types.js').TraceRecord[]} records */
@@ -389,7 +404,7 @@ export class App {
 
   /** @param {number} now */
   _frame(now) {
-    const passed = Math.min(100, now - this._frameAt);
+    const passed = Math.max(0, Math.min(100, now - this._frameAt));
     this._frameAt = now;
     const moved = this.player.tick(passed);
     const idle = now - this._drawnAt > IDLE_MS;

@@ -28,8 +28,14 @@ export function findActions(app) {
     app.draw();
   };
   return {
-    /** Open the field, or close it. @param {string|null} find */
+    /** What is looked for; null closes the field. @param {string|null} find */
     find: (find) => set({ find, found: 0 }),
+    /** Open the field and go there at once: what is typed next is for it. */
+    openFind() {
+      set({ find: ui.find || '' });
+      app.drawNow();
+      /** @type {HTMLElement|null} */ (document.querySelector('.find input'))?.focus();
+    },
     /** @param {import('../core/search.js').Sort} sort */
     show(sort) {
       const has = ui.shows.includes(sort);

@@ -73,7 +73,7 @@ const KEYS = {
     const chosen = gate || here || admission;
     if (chosen) app.act.breakAtGate(chosen);
   },
-  '/': (app) => app.act.find(''),
+  '/': (app) => app.act.openFind(),
   F: (app) => app.act.nextFailure(),
   n: (app) => app.act.chapter(1),
   p: (app) => app.act.chapter(-1),

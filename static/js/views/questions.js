@@ -159,11 +159,12 @@ export function startOver({ words, act, player, ui }) {
 /** The command to begin with. @param {Context} ctx */
 export function runButton({ words, act, player }) {
   const { name, seconds } = scenarios.SCENARIOS[0];
+  const takes = words.t('begin.about', { n: seconds });
   return h(
     'button.go',
-    { disabled: !player.drives, onClick: () => act.card(name) },
+    { disabled: !player.drives, 'aria-description': takes, onClick: () => act.card(name) },
     glyph('play'),
     words.t('map.run'),
-    h('small', null, words.t('begin.about', { n: seconds })),
+    h('small', { 'aria-hidden': 'true' }, takes),
   );
 }

@@ -28,7 +28,6 @@ export function renderTimeline(host, ctx) {
   const model = crowd ? crowdLanes(ctx, range) : lanesOf(ctx, range);
   const plot = host.querySelector('.plot');
   const size = plot ? plot.getBoundingClientRect() : { width: 800, height: 140 };
-  const had = host.querySelector('.find');
   render(
     host,
     tools(ctx, range),
@@ -66,7 +65,6 @@ export function renderTimeline(host, ctx) {
       h('svg', { key: 'svg', 'aria-hidden': 'true' }, drawing(ctx, model, range, size)),
     ),
   );
-  if (!had) /** @type {HTMLElement|null} */ (host.querySelector('.find input'))?.focus();
 }
 
 /**
@@ -233,7 +231,7 @@ function tools(ctx, range) {
           'aria-label': words.t('find.label'),
           title: words.t('find.label'),
           'aria-keyshortcuts': '/',
-          onClick: () => act.find(''),
+          onClick: () => act.openFind(),
         },
         glyph('find'),
       ),
