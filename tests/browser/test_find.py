@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from playwright.sync_api import expect
 
@@ -70,6 +71,15 @@ def test_heartbeats_are_marks_once_their_chip_is_pressed(look: Look) -> None:
 
     expect(chip).to_have_attribute("aria-pressed", "true")
     sight.says(sight.page.locator(".found li").first, "Lease")
+
+
+def test_where_the_pointer_is_on_the_axis_stands_what_was_then(look: Look, demo: Demo) -> None:
+    asking.run(demo, "seen", 1)
+    sight = look()
+    sight.page.locator(".plot .bar-box").first.hover()
+    expect(sight.page.locator(".plot .hover text")).to_have_text(re.compile(r"^\+.* · r\d+ · \w"))
+    sight.page.locator("#bar").hover()
+    expect(sight.page.locator(".plot .hover")).to_have_count(0)
 
 
 def assert_laid_out(sight: Sight) -> None:

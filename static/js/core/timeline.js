@@ -6,7 +6,7 @@
 import { ancestry, cause, trailOf } from './follow.js';
 import { compareNames } from './cluster.js';
 import { lanesAtRest } from './facts.js';
-import { lastAtMost } from './index.js';
+import { lastAtMost, lastRecordAt } from './index.js';
 import { httpMethod, laneOf, pluralOf } from './records.js';
 import { isOrdinary, writeOf } from './corridor.js';
 
@@ -71,14 +71,25 @@ export function timelineAt(index, follow, seq, range) {
  * @param {Index} index @param {number[]} trail @param {number} t
  */
 function startOf(index, trail, t) {
+  return Math.max(0, placeOf(index, trail, t, false) - LOOK_BACK);
+}
+
+/** How many of a way come before a time, or `until` it. */
+function placeOf(
+  /** @type {Index} */ index,
+  /** @type {number[]} */ trail,
+  /** @type {number} */ t,
+  /** @type {boolean} */ until,
+) {
   let low = 0;
   let high = trail.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((index.record(trail[middle])?.t || 0) < t) low = middle + 1;
+    const then = index.record(trail[middle])?.t || 0;
+    if (until ? then <= t : then < t) low = middle + 1;
     else high = middle;
   }
-  return Math.max(0, low - LOOK_BACK);
+  return low;
 }
 
 class Draft {
@@ -319,6 +330,27 @@ function sortLanes(index, ids) {
     return /^node/.test(id) ? 100 : 50;
   };
   return ids.sort((a, b) => rank(a) - rank(b) || compareNames(a, b));
+}
+
+/**
+ * What stands at a time of the followed way: its hop then, and the newest revision. Null before it.
+ * @param {Index} index @param {Follow} follow @param {number} cursor @param {number} t
+ */
+export function previewAt(index, follow, cursor, t) {
+  const trail = trailOf(index, follow, cursor);
+  const at = placeOf(index, trail, t, true) - 1;
+  const record = at < 0 ? undefined : index.record(trail[at]);
+  if (!record) return null;
+  const open = /** @type {any} */ (index.spanOf(record)?.open || record);
+  const rev = index.writes[lastRecordAt(index.writes, record.seq)]?.rev || 0;
+  return { seq: record.seq, rev, what: whatIs(open) };
+}
+
+/** @param {any} open  of a request or work, or a step of a kubelet */
+function whatIs(open) {
+  if (open.kind === 'work') return open.component;
+  if (open.kind !== 'request') return `${open.node} ${open.step}`;
+  return `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`;
 }
 
 /** A width that reads well: 1, 2 or 5 times a power of ten. @param {number} us */

@@ -92,6 +92,7 @@ export class App {
       trace: '', // the recording that is open
       gone: /** @type {{key: string, rev: string, first: string, last: string}|null} */ (null),
       copied: false,
+      hover: /** @type {number|null} */ (null), // the time under the pointer
       found: 0, // the hit that was visited last
       picked: '', // the part of the manifest to be selected once it is drawn
       sure: false, // whether to start over was asked

@@ -1,6 +1,6 @@
 // @ts-check
 /** The drawing of the timeline: bars, labels that fit, causes as curves, areas, the head. */
-import { ticksOf } from '../core/timeline.js';
+import { previewAt, ticksOf } from '../core/timeline.js';
 import { duration } from '../core/words.js';
 import { h, remPixels } from './dom.js';
 import { shapes } from './glyphs.js';
@@ -87,8 +87,31 @@ export function drawing(ctx, model, range, size) {
       lane.marks.map((m) => mark(ctx, m, i, scale, size)),
     ),
     hits(ctx, range, scale),
+    hover(ctx, range, size, scale),
     headLine(ctx, range, size, scale, head),
   ];
+}
+
+/**
+ * What is there where the pointer is.
+ * @param {Context} ctx @param {Range} range @param {Size} size @param {Scale} scale
+ */
+function hover({ ui, whole, player, state }, range, size, scale) {
+  const t = ui.hover;
+  if (t === null || ui.dragging || range.empty || t < range.from || t > range.to) return null;
+  const found = previewAt(whole, player.follow, state.seq, t);
+  if (!found) return null;
+  const label = `+${duration(t - range.origin)} · r${found.rev} · ${found.what}`;
+  const x = scale.x(t);
+  const width = label.length * 0.52 * scale.rem + scale.rem;
+  const left = Math.max(0, Math.min(x - width / 2, size.width - width));
+  return h(
+    'g.hover',
+    { key: 'hover' },
+    h('line', { x1: x, x2: x, y1: scale.top, y2: size.height }),
+    h('rect', { x: left, y: 0, width, height: 1.4 * scale.rem, rx: 3 }),
+    h('text', { x: left + width / 2, y: 1.02 * scale.rem, 'text-anchor': 'middle' }, label),
+  );
 }
 
 /**
