@@ -400,13 +400,13 @@ def decode_token(token: str, prefix: str) -> tuple[int, str]:
     data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     try:
         fields_ = orjson.loads(data)
-        version, revision, start = fields_["v"], int(fields_["rv"]), str(fields_["start"])
-    except (ValueError, KeyError, TypeError) as error:
+        version, start = fields_.get("v", ""), str(fields_.get("start", ""))
+        revision = int(fields_.get("rv", 0))
+    except (ValueError, AttributeError, TypeError) as error:
         message = gojson.syntax_error(data) or "its fields are not of the right type"
         raise _bad_token(message) from error
     if version != "meta.k8s.io/v1":
-        quoted = errors.go_value(version)
-        raise _bad_token(f"server does not recognize this encoded version {quoted}")
+        raise _bad_token(f"server does not recognize this encoded version {version}")
     if not revision:
         raise _bad_token("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
     if not start:

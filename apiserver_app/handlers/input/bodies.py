@@ -60,7 +60,7 @@ def _read(request: Request, into: str, taken: tuple[str, ...] = _BODIES) -> Obje
     if kind not in ("", *taken) or not _PARAMETERS.fullmatch(params):
         raise errors.unsupported_media_type(kind, taken)
     if kind == _PROTOBUF:
-        message = protobuf.decode(body)
+        message = protobuf.decode(body, into)
         if len(body) > bodies.PARTS_MAX:
             bodies.check_parts(message)
         return message
@@ -68,16 +68,8 @@ def _read(request: Request, into: str, taken: tuple[str, ...] = _BODIES) -> Obje
     obj, request.duplicates = bodies.decode(body, kind, find_duplicates=strict, into=into)
     if obj is None:
         return {}
-    why = (
-        ""
-        if isinstance(obj, dict)
-        else f"{errors.json_type(obj)} into Go value of type {errors.TYPE_META}"
-    )
-    for name in ("apiVersion", "kind"):
-        if not why and not isinstance(obj.get(name) or "", str):
-            why = f"{errors.json_type(obj[name])} into Go struct field .{name} of type string"
+    why = bodies.type_error(obj)
     if why:
-        why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {why}"
         raise bodies.refusal(body, why, into)
     return obj  # type: ignore[no-any-return]
 
@@ -105,6 +97,9 @@ def typed(request: Request, info: ResourceInfo, raw: Object) -> tuple[Object, li
     if (version and version != info.api_version) or (kind and kind != info.kind):
         if info.custom is not None:
             _check_custom_kind(info, raw, str(version), str(kind))
+        if request.verb != "patch" and str(version).count("/") > 1:
+            why = f"unexpected GroupVersion string: {version}"
+            raise bodies.refusal(request.call.raw, why, info.kind)
         raise _wrong_kind(request.cluster, info, str(version), str(kind))
     from_map = request.verb == "patch" and request.content_type in _MAPS
     obj, unknown = request.cluster.types.decode(info.definition, raw, from_map=from_map)
@@ -134,7 +129,8 @@ def _wrong_kind(
     """What was sent is of another type than the URL serves."""
     version, kind = version or info.api_version, kind or info.kind
     if version.count("/") > 1:
-        return errors.bad_request(f"unexpected GroupVersion string: {version}")
+        why = f"unexpected GroupVersion string: {version}"
+        return errors.Undecodable(why, why)
     group, _, tail = version.rpartition("/")
     if cluster.resources.by_gvk(group, tail, kind) is None:
         why = (

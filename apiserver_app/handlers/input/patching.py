@@ -33,10 +33,6 @@ _CUSTOM_PATCHES = (client.JSON_PATCH, client.MERGE_PATCH, client.APPLY_PATCH)
 _MAP = "map[string]interface {}"
 _OPERATION = "handlers.jsonPatchOp"
 _OPERATION_FIELDS = ("op", "path", "from", "value")
-_NO_TYPE = (
-    "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of "
-    f"type {errors.TYPE_META}"
-)
 _DOUBLED = ("yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n")
 
 
@@ -71,7 +67,7 @@ def patched(request: Request, info: ResourceInfo, old: Object) -> Object:
     if request.content_type == client.JSON_PATCH:
         made = jsonpatch.json_patched(old, patch)
         if not isinstance(made, dict):
-            raise _invalid(orjson.dumps(made).decode(), _NO_TYPE)
+            raise _invalid(orjson.dumps(made).decode(), bodies.type_error(made))
         if bodies.is_deep(made):
             raise errors.bad_request("json: exceeded max depth")
         if len(patch) > 1:  # copies of copies
@@ -79,11 +75,13 @@ def patched(request: Request, info: ResourceInfo, old: Object) -> Object:
         return made
     if request.content_type == client.MERGE_PATCH:
         if isinstance(patch, list):
-            raise _invalid(orjson.dumps(patch).decode(), _NO_TYPE)
+            raise _invalid(orjson.dumps(patch).decode(), bodies.type_error(patch))
         return jsonpatch.merge(old, patch)
-    merged = strategic.merge(old, patch, request.cluster.types.schema(info.definition))
-    # the type is known, whatever the patch says of it
-    return {**merged, "kind": old["kind"], "apiVersion": old["apiVersion"]}
+    merged = dict(strategic.merge(old, patch, request.cluster.types.schema(info.definition)))
+    for name in ("kind", "apiVersion"):  # the type is known, whatever text the patch has for it
+        if isinstance(merged.get(name) or "", str):
+            merged[name] = old[name]
+    return merged
 
 
 def refusal(
@@ -109,7 +107,7 @@ def refusal(
         return _invalid(_patch_text(request, old), first.conversion_error)
     text = _text(request, old, made)
     first = _decoding(request, info, orjson.loads(text)) or error
-    return _invalid(text, first.json_error)
+    return _invalid(text, bodies.type_error(made) or first.json_error)
 
 
 def _decoding(request: Request, info: ResourceInfo, made: Object) -> errors.Undecodable | None:

@@ -34,7 +34,7 @@ def decode(
     if content_type.split(";", 1)[0].strip() == YAML:
         if body[:1] == b"{":  # JSON is YAML, but parses faster
             try:
-                value, doubled = decode(body, find_duplicates=find_duplicates)
+                value, doubled = _decode_json(body, find_duplicates)
                 if not doubled:
                     return value, []
             except errors.ApiError as error:
@@ -44,16 +44,27 @@ def decode(
         try:
             value, doubled = yamlbody.load(body, find_duplicates)
         except yamlbody.YamlError as error:
-            raise refusal(body, f"error converting YAML to JSON: {error}", into) from error
+            why = str(error) if into else f"error converting YAML to JSON: {error}"
+            raise refusal(body, why, into) from error
         if is_deep(value):
             raise refusal(body, _DEEP, into)
         check_parts(value)
         return value, doubled
+    return _decode_json(body, find_duplicates, into, mends=True)
+
+
+def _decode_json(
+    body: bytes, find_duplicates: bool, into: str = "", mends: bool = False
+) -> tuple[Any, list[str]]:
     check_cost(body)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise refusal(body, _json_error(body, into), into) from error
+        cause = gojson.syntax_error(body)
+        mended = _mended(body) if mends and not cause else body
+        if mended != body:
+            return _decode_json(mended, find_duplicates, into)
+        raise refusal(body, _json_error(body, cause, into), into) from error
     if body.count(b"{") + body.count(b"[") > DEPTH_MAX and is_deep(value):
         raise refusal(body, f"couldn't get version/kind; {_DEEP}" if into else _DEEP, into)
     if body.count(b"{") + body.count(b"[") + body.count(b"null") > PARTS_MAX:
@@ -61,6 +72,17 @@ def decode(
     if find_duplicates and len(_NAMED.findall(body)) != _keys(value):
         return value, duplicates(body)
     return value, []
+
+
+_NO_BYTE = re.compile("[\udc80-\udcff]")
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.S)
+
+
+def _mended(body: bytes) -> bytes:
+    """With U+FFFD for each byte that is no UTF-8 and each half of a surrogate pair, as Go reads
+    them."""
+    text = _NO_BYTE.sub("\ufffd", body.decode(errors="surrogateescape"))
+    return _ESCAPE.sub(lambda found: "\ufffd" if found[1] else found[0], text).encode()
 
 
 _NO_MARKS = bytes(set(range(256)) - set(b'",{['))
@@ -156,6 +178,20 @@ def refusal(body: bytes, cause: str, into: str) -> errors.ApiError:
     )
 
 
+def type_error(value: Any) -> str:
+    """Why the kind and version of a JSON value cannot be read; empty if they can."""
+    why = ""
+    if not isinstance(value, dict):
+        why = f"{errors.json_type(value)} into Go value of type {errors.TYPE_META}"
+    else:
+        for name in ("apiVersion", "kind"):
+            if not why and not isinstance(value.get(name) or "", str):
+                word = errors.json_type(value[name])
+                why = f"{word} into Go struct field .{name} of type string"
+    unmarshal = "couldn't get version/kind; json parse error: json: cannot unmarshal"
+    return f"{unmarshal} {why}" if why else ""
+
+
 def summary(body: bytes, length: int = 30) -> str:
     """The beginning of a body as upstream quotes it."""
     if not body:
@@ -166,18 +202,9 @@ def summary(body: bytes, length: int = 30) -> str:
     return body[:length].hex() + more
 
 
-def _json_error(body: bytes, into: str) -> str:
-    cause = gojson.syntax_error(body)
-    if not cause:
-        # Go accepts these two; here they are refused, as they cannot be written back
-        try:
-            body.decode()
-            cause = (
-                "invalid surrogate in string escape" if b"\\u" in body else "number out of range"
-            )
-            cause = "exceeded max depth" if _is_deep(body) else cause
-        except UnicodeDecodeError:
-            cause = "invalid UTF-8 in string literal"
+def _json_error(body: bytes, cause: str, into: str) -> str:
+    if not cause:  # Go accepts such a number; here it is refused, as it cannot be written back
+        cause = "exceeded max depth" if _is_deep(body) else "number out of range"
     return f"couldn't get version/kind; json parse error: {cause}" if into else cause
 
 

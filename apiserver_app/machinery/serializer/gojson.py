@@ -110,7 +110,7 @@ class _Scanner:
         self.stack.append(self.data[self.at])
         self.at += 1
         if len(self.stack) > DEPTH_MAX:
-            raise _SyntaxError("exceeded max depth")
+            raise _SyntaxError(f"invalid character '{chr(self.stack[-1])}' exceeded max depth")
 
     def _close(self) -> None:
         self.at += 1

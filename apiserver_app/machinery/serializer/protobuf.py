@@ -20,6 +20,7 @@ import orjson
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.serializer import bodies
 from apiserver_app.machinery.types import gofields
 from apiserver_app.machinery.types.gofields import GoField
 
@@ -41,16 +42,19 @@ _PACKAGES = {"": "core", "internal.apiserver.k8s.io": "apiserverinternal", "meta
 
 
 class Malformed(Exception):
-    pass
+    type = ""  # of what is malformed, once it is known
 
 
-def decode(body: bytes) -> Object:
-    """The object in a body, with its kind and apiVersion."""
+def decode(body: bytes, into: str = "") -> Object:
+    """The object in a body, with its kind and apiVersion. `into` is the kind that is expected."""
     _budget.left = FIELDS_MAX
     try:
         return _envelope(body, 0)
     except Malformed as error:
-        raise errors.bad_request(str(error)) from error
+        if error.type and into:
+            message = f"{error.type} cannot be handled as a {into}: {error}"
+            raise errors.bad_request(message) from error
+        raise bodies.refusal(body, str(error), into) from error
 
 
 def name_in(body: bytes) -> str:
@@ -69,6 +73,10 @@ def name_in(body: bytes) -> str:
 
 
 def _envelope(body: bytes, depth: int) -> Object:
+    if not body:
+        raise Malformed("empty data")
+    if body == PREFIX:
+        raise Malformed("empty body")
     if not body.startswith(PREFIX):
         expected = " ".join(str(byte) for byte in PREFIX)
         raise Malformed(
@@ -79,9 +87,12 @@ def _envelope(body: bytes, depth: int) -> Object:
     version, kind = _text(_last_bytes(type_meta, 1)), _text(_last_bytes(type_meta, 2))
     if _last_bytes(unknown, 3):
         raise Malformed("a protobuf body with a contentEncoding is not supported")
-    message = message_of(version, kind)
     out: Object = {"kind": kind, "apiVersion": version}
-    out.update(_message(message, _last_bytes(unknown, 2), depth))
+    try:
+        out.update(_message(message_of(version, kind), _last_bytes(unknown, 2), depth))
+    except Malformed as error:
+        error.type = f'{kind} in version "{version.rpartition("/")[2]}"' if kind else ""
+        raise
     return out
 
 

@@ -8,6 +8,7 @@ Models sigs.k8s.io/yaml (YAMLToJSON, YAMLToJSONStrict) and its goyaml.v2.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import math
 import re
@@ -15,6 +16,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import yaml
+
+from apiserver_app.machinery.syntax import goprint
 
 NODES_MAX = 25_000  # as they stand, and after aliases were expanded
 DEPTH_MAX = 250
@@ -57,7 +60,9 @@ def _reading(body: bytes) -> Iterator[Any]:
     except UnicodeDecodeError as error:
         raise YamlError("yaml: invalid leading UTF-8 octet") from error
     except yaml.MarkedYAMLError as error:
-        raise YamlError(f"yaml: {_where(error)}{error.problem}") from error
+        alias = error.problem == "found undefined alias" and _alias(body, error)
+        problem = f"unknown anchor '{alias}' referenced" if alias else error.problem
+        raise YamlError(f"yaml: {'' if alias else _where(error)}{problem}") from error
     except yaml.reader.ReaderError as error:
         raise YamlError("yaml: control characters are not allowed") from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
@@ -65,6 +70,16 @@ def _reading(body: bytes) -> Iterator[Any]:
     finally:
         if loader is not None:
             loader.dispose()
+
+
+def _alias(body: bytes, error: yaml.MarkedYAMLError) -> str:
+    """The name of an alias that nothing is known by."""
+    mark = error.problem_mark
+    lines = body.decode().splitlines()
+    if mark is None or mark.line >= len(lines):
+        return ""
+    found = re.match(r"\*([\w-]+)", lines[mark.line][mark.column :])
+    return found[1] if found else ""
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
@@ -125,6 +140,9 @@ def add_words(reader_or_writer: Any) -> None:
 add_words(_Loader)
 
 
+_MAP_OF_YAML = ("map[string]interface {}", "map[interface {}]interface {}")
+
+
 class _Reader:
     """Turns nodes into values. `doubled` collects duplicate keys."""
 
@@ -152,6 +170,9 @@ class _Reader:
             if key_node.tag == "tag:yaml.org,2002:merge":
                 merged = {**self._merged(value_node, depth), **merged}
                 continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                shown = goprint.syntax(self.value(key_node, depth + 1)).replace(*_MAP_OF_YAML)
+                raise YamlError(f"yaml: invalid map key: {shown}")
             key = _key(key_node)
             if key in out:
                 line = key_node.start_mark.line + 1
@@ -172,8 +193,6 @@ class _Reader:
 
 
 def _key(node: Any) -> str:
-    if not isinstance(node, yaml.ScalarNode):
-        raise YamlError("yaml: invalid map key")
     value = _scalar(node)
     if value is None:
         raise YamlError("unsupported map key of type: invalid, key: <nil>, value: <nil>")
@@ -197,7 +216,10 @@ def _scalar(node: Any) -> Any:
             raise YamlError(f"json: unsupported value: {text}")
         return int(number) if number.is_integer() and abs(number) < 2**53 else number
     if tag == "binary":
-        raise YamlError("yaml: !!binary is not supported")
+        try:
+            return base64.b64decode(text, validate=True).decode(errors="replace")
+        except ValueError as error:
+            raise YamlError("yaml: !!binary value contains invalid base64 data") from error
     return text
 
 

@@ -55,9 +55,9 @@ def test_body_is_json_unless_it_says_yaml(content_type: str) -> None:
         (b'{"a":"\\x"}', "invalid character 'x' in string escape code"),
         (b'{"a":"\\u00g0"}', "invalid character 'g' in \\u hexadecimal character escape"),
         (b"{} {}", "invalid character '{' after top-level value"),
-        (b"[" * 20_000, "exceeded max depth"),
+        (b"[" * 20_000, "invalid character '[' exceeded max depth"),
         (b"[" * 5_000 + b"]" * 5_000, "exceeded max depth"),
-        (b'{"a":"\xff"}', "invalid UTF-8 in string literal"),
+        (b'{"a":1e999}', "number out of range"),
     ],
 )
 def test_body_that_is_no_json_is_refused_in_gos_words(body: bytes, sentence: str) -> None:
