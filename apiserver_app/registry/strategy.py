@@ -54,6 +54,10 @@ class Strategy:
     name_rule: objectmeta.NameRule = staticmethod(objectmeta.dns_subdomain)
     # fields that `?fieldSelector=` may name besides metadata.name and metadata.namespace
     selectable: tuple[str, ...] = ()
+    # whether dependents stay after a delete that says nothing of them
+    # (DefaultGarbageCollectionPolicy), and what is warned of then
+    orphans_dependents = False
+    orphan_warning = ""
     # whether `?fieldSelector=` may name metadata.namespace
     selects_namespace = True
 

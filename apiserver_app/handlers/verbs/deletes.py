@@ -37,8 +37,7 @@ class Delete(Operation):
     call = storagecalls.GET
 
     def begin(self, request: Request) -> Awaitable[None] | None:
-        request.options = options.of_delete(request)
-        _log(request)
+        _take_options(request)
         if request.options.get(options.IGNORE_READ_ERROR):
             request.operation = DELETE_UNREADABLE
             return unreadable.check_may_delete(request)
@@ -137,8 +136,12 @@ def collected(request: Request) -> Iterator[Object]:
     request.outcome = Outcome(200, page=page)
 
 
-def _log(request: Request) -> None:
-    """Gives the audit log the options that were sent as a body."""
+def _take_options(request: Request) -> None:
+    """Reads the options, which the audit log has if they were sent as a body."""
+    request.options = options.of_delete(request)
+    warning = request.cluster.strategy(request.info).orphan_warning
+    if warning and not _POLICIES & request.options.keys():
+        request.warnings.append(warning)
     if request.audit is not None and request.call.body not in (None, b""):
         request.audit.patched({**_SENT_AS, **request.options})
 
@@ -149,8 +152,7 @@ def _page(request: Request) -> Page:
     selection = cluster.selection(
         info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
     )
-    request.options = options.of_delete(request)
-    _log(request)
+    _take_options(request)
     if request.options.get(options.IGNORE_READ_ERROR):
         raise unreadable.not_with_collections()
     request.gate = "etcd"
@@ -169,8 +171,8 @@ def finish(
     cluster, dry_run = request.cluster, bool(options_.get("dryRun"))
     strategy = cluster.strategy(info)
     grace = strategy.grace_seconds(old, options_)
-    finalizers = _finalizers(old, options_)
-    marked = _marked(cluster, old, grace, finalizers)
+    finalizers = _finalizers(old, options_, strategy.orphans_dependents)
+    marked = _marked(cluster, old, grace, finalizers, dry_run)
     if info.key == "namespaces":
         marked = _terminating(cluster, old, finalizers)
     elif info.key == customresources.DEFINITIONS and not meta.is_deleting(old):
@@ -225,10 +227,12 @@ async def _given_back(request: Request, gone: Object) -> Outcome:
 
 # kinds whose delete answers the object itself (ReturnDeletedObject)
 RETURNS_OBJECT = ("pods", "serviceaccounts", "services", "persistentvolumes",
-                  "persistentvolumeclaims", "resourcequotas", "podtemplates", "csidrivers",
-                  "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses",
-                  "deviceclasses", "resourceclaims", "resourceclaimtemplates",
-                  "resourceslices")  # fmt: skip
+                  "persistentvolumeclaims", "resourcequotas", "podtemplates",
+                  "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io",
+                  "storageclasses.storage.k8s.io", "volumeattachments.storage.k8s.io",
+                  "volumeattributesclasses.storage.k8s.io", "deviceclasses.resource.k8s.io",
+                  "resourceclaims.resource.k8s.io", "resourceclaimtemplates.resource.k8s.io",
+                  "resourceslices.resource.k8s.io")  # fmt: skip
 
 
 def deleted_status(info: ResourceInfo, old: Object) -> Object:
@@ -266,12 +270,17 @@ def check_preconditions(info: ResourceInfo, old: Object, options: Object) -> Non
         )  # fmt: skip
 
 
-def _finalizers(old: Object, options: Object) -> list[str]:
-    """The finalizers after the propagation policy had its say."""
+_POLICIES = {"propagationPolicy", "orphanDependents"}
+
+
+def _finalizers(old: Object, options: Object, orphans: bool) -> list[str]:
+    """The finalizers after the propagation policy had its say, or else the kind's default."""
     have = list(old["metadata"].get("finalizers") or ())
     policy = options.get("propagationPolicy")
     if policy is None and options.get("orphanDependents") is not None:
         policy = "Orphan" if options["orphanDependents"] else "Background"
+    if policy is None and orphans and not {ORPHAN, FOREGROUND}.intersection(have):
+        policy = "Orphan"
     if policy is None:
         return have
     have = [name for name in have if name not in (ORPHAN, FOREGROUND)]
@@ -283,12 +292,13 @@ def _finalizers(old: Object, options: Object) -> list[str]:
 
 
 def _marked(
-    cluster: ClusterContext, old: Object, grace: int | None, finalizers: list[str]
+    cluster: ClusterContext, old: Object, grace: int | None, finalizers: list[str], dry_run: bool
 ) -> Object | None:
-    """The object with its deletion marked; None when nothing holds it and it goes at once."""
+    """The object with its deletion marked; None when nothing holds it and it goes at once. A dry
+    run of a graceful delete ends with the mark."""
     metadata = old["metadata"]
     deleting = metadata.get("deletionTimestamp")
-    if not grace and not finalizers:
+    if not grace and not finalizers and (grace is None or not dry_run):
         return None
     new = dict(metadata)
     if finalizers:

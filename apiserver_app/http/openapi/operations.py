@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from apiserver_app.handlers.verbs import deletes
 from apiserver_app.http.openapi import components, connect
 from apiserver_app.http.openapi.components import META
@@ -110,6 +112,8 @@ class Paths:
             if (info.group, info.version) == (group, version):
                 self._add(info)
         self.paths = {path: _common(item) for path, item in self.paths.items()}
+        said = orjson.dumps(self.paths).decode()
+        self.roots = {name: None for name in self.roots if f'/{name}"' in said}
 
     def _discovery(self) -> Json:
         return {
@@ -134,7 +138,7 @@ class Paths:
             ("deletecollection", "delete", [*_DELETE, *_SELECT], META + "DeleteOptions",
              META + "Status"),
         ])  # fmt: skip
-        returned = info.definition if info.plural in deletes.RETURNS_OBJECT else META + "Status"
+        returned = info.definition if info.key in deletes.RETURNS_OBJECT else META + "Status"
         self._put(f"{collection}/{{name}}", info, "", _item(info.definition, returned))
         if info.namespaced and listed:
             everywhere = self._operation(info, "list", _LIST, "", listed, "", True)

@@ -19,6 +19,7 @@ from apiserver_app.registry.validation import checks
 
 class ReplicationControllerStrategy(workload.ReplicaStrategy):
     selectable = ("status.replicas",)
+    orphans_dependents = True
 
     def default(self, obj: Object) -> None:
         given = (obj.get("spec") or {}).get("template") is not None

@@ -33,6 +33,11 @@ _FIXED = (
 
 class JobStrategy(workload.WorkloadStrategy):
     selectable = ("status.successful",)
+    orphans_dependents = True
+    orphan_warning = (
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy="
+        "Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+    )
 
     def default_spec(self, obj: Object, spec: dict[str, Any]) -> None:
         default_job_spec(spec)

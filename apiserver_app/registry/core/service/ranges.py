@@ -69,6 +69,16 @@ class Ranges:
             now = self._read(key) if self._store.get(key) is not None else None
             self._write(key, desired[key], now)
 
+    def held(self, services: Iterable[Object]) -> dict[str, tuple[int, int]]:
+        """How much of each range the services hold, and how much is left."""
+        net = self._net
+        sizes = {
+            ADDRESSES: net.cidr.num_addresses - 2,
+            PORTS: net.last_port - net.first_port + 1,
+        }
+        found = self._offsets(services)
+        return {key: (len(found[key]), sizes[key] - len(found[key])) for key in sizes}
+
     def _read(self, key: str) -> set[int]:
         entry = self._store.get(key)
         stored = None if entry is None else _stored(entry.value)
