@@ -19,6 +19,7 @@ class Auditor:
         self.backends = tuple(backends)
         self.blocks = any(backend.blocks for backend in backends)
         self.events = 0
+        self.rejected = 0  # requests whose event could not be stored
         self.levels: dict[str, int] = {}  # requests, by level
 
     def _write(self, event: Object) -> None:

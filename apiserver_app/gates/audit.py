@@ -47,6 +47,7 @@ class Audit(Gate):
         self, log: auditor.Auditor, request: Request, decision: Decision
     ) -> Decision:
         if not await log.settle():
+            log.rejected += 1
             raise errors.plain_internal(request.call.uri, "failed to store audit event")
         return decision
 

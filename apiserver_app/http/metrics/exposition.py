@@ -28,8 +28,9 @@ class Page:
         self._family(name, "gauge", text, rows)
 
     def histogram(self, name: str, text: str, rows: Iterable[tuple[Labels, Histogram]]) -> None:
-        self._head(name, "histogram", text)
-        for labels, one in rows:
+        for index, (labels, one) in enumerate(rows):
+            if not index:  # a family without series is not shown
+                self._head(name, "histogram", text)
             running = 0
             for bound, count in zip((*map(_number, one.bounds), "+Inf"), one.buckets, strict=True):
                 running += count
@@ -41,8 +42,10 @@ class Page:
         return ("\n".join(self._lines) + "\n").encode()
 
     def _family(self, name: str, kind: str, text: str, rows: Rows) -> None:
-        self._head(name, kind, text)
-        self._lines += [f"{name}{_labels(labels)} {_value(value)}" for labels, value in rows]
+        lines = [f"{name}{_labels(labels)} {_value(value)}" for labels, value in rows]
+        if lines:  # a family without series is not shown
+            self._head(name, kind, text)
+        self._lines += lines
 
     def _head(self, name: str, kind: str, text: str) -> None:
         self._lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]

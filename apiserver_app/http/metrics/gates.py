@@ -156,12 +156,18 @@ def _webhooks(counters: Counters, page: Page) -> None:
 
 def _audit(cluster: ClusterContext, page: Page) -> None:
     audit = cluster.audit
-    if audit is None:
-        return
     page.counter(
         "apiserver_audit_event_total",
-        "Counter of audit events generated and sent to the audit backend.", [({}, audit.events)],
+        "Counter of audit events generated and sent to the audit backend.",
+        [({}, audit.events if audit else 0)],
     )  # fmt: skip
+    page.counter(
+        "apiserver_audit_requests_rejected_total",
+        "Requests that were rejected because their audit event could not be stored.",
+        [({}, audit.rejected if audit else 0)],
+    )  # fmt: skip
+    if audit is None:
+        return
     page.counter(
         "apiserver_audit_level_total",
         "Counter of policy levels for audit events (1 per request).",

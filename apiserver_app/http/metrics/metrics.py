@@ -10,17 +10,23 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.server.counters import Sort
 from apiserver_app.http.metrics import flowcontrol, gates
 from apiserver_app.http.metrics.exposition import Page
-from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.registry.core.service.ranges import ADDRESSES, PORTS
 
 _SORT = ("verb", "group", "version", "resource", "subresource", "scope")
 
 
-def render(cluster: ClusterContext) -> bytes:
+def render(cluster: ClusterContext, build: Object) -> bytes:
+    """The page. `build` is what /version says."""
     page = Page()
     _requests(cluster, page)
     gates.render(cluster, page)
     flowcontrol.render(cluster, page)
     _store(cluster, page)
+    page.gauge(
+        "kubernetes_build_info", "The version that this server is of; the value is always 1.",
+        [({_snake(name): said for name, said in build.items() if name in _BUILD}, 1)],
+    )  # fmt: skip
     return page.text()
 
 
@@ -82,6 +88,30 @@ def _watches(cluster: ClusterContext) -> dict[Sort, int]:
     return found
 
 
+_BUILD = (
+    "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion",
+    "compiler", "platform",
+)  # fmt: skip
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
+
+
+def _allocators(cluster: ClusterContext, page: Page) -> None:
+    """What services hold of the ranges."""
+    ranges = cluster.addresses.ranges
+    held = ranges.held(cluster.cache.list("services"))
+    for name, what, labels in (
+        ("clusterip_allocator_{}_ips", ADDRESSES, {"cidr": str(cluster.addresses.net.cidr)}),
+        ("nodeport_allocator_{}_ports", PORTS, {}),
+    ):
+        taken, free = held[what]
+        for word, count in (("allocated", taken), ("available", free)):
+            family = f"kube_apiserver_{name.format(word)}"
+            page.gauge(family, f"How many of the range are {word}.", [(labels, count)])
+
+
 def _store(cluster: ClusterContext, page: Page) -> None:
     counts = []
     seen: set[str] = set()
@@ -93,6 +123,11 @@ def _store(cluster: ClusterContext, page: Page) -> None:
         "apiserver_storage_objects",
         "Number of stored objects at the time of last check split by kind.", counts,
     )  # fmt: skip
+    page.gauge(
+        "apiserver_storage_size_bytes", "Size of what is stored, as it is now.",
+        [({"storage_cluster_id": "etcd-0"}, cluster.store.bytes)],
+    )  # fmt: skip
+    _allocators(cluster, page)
     kernel = cluster.kernel
     page.gauge(
         "apiserver_storage_revision", "Current revision of the store.",

@@ -124,6 +124,8 @@ def _complete(schema: Schema, message: str) -> None:
             _zero(prop, field.always)
         named = f"{message.rpartition('.')[0]}.{field.go_type}" if field else ""
         values = facts["enums"].get(place) or facts["enums"].get(_ELEMENTS.sub("", named))
+        if not values and field is not None:
+            values = facts["enums"].get(_ELEMENTS.sub("", field.go_type).lstrip("*"))
         if values:
             holder = next((prop[nested] for nested in _NESTED & prop.keys()), prop)
             holder["enum"] = values
