@@ -20,7 +20,6 @@ from apiserver_app.machinery.meta import User
 Headers = Mapping[str, tuple[str, ...]]
 
 PREFIX = "impersonate-"
-_WITHOUT_USER = "requested groups, uid or extra without impersonating a user"
 _USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
 _EXTRA = "impersonate-extra-"
 _ANONYMOUS = "system:anonymous"
@@ -32,17 +31,27 @@ def is_requested(headers: Headers) -> bool:
     return any(name.startswith(PREFIX) for name in headers)
 
 
-async def impersonate(user: User, headers: Headers, authorization: Authorization) -> User:
+async def impersonate(
+    user: User, headers: Headers, authorization: Authorization, uri: str = ""
+) -> User:
     """Returns the user the request continues as; 403 at the first part `user` may not
     impersonate."""
     parts = list(_parts(user, headers))
     if parts and not _first(headers, _USER):
-        raise errors.unclassified(_WITHOUT_USER)
+        asked = " ".join(map(_reference, parts))
+        raise errors.plain_internal(uri, f"requested [{asked}] without impersonating a user")
     for attributes in parts:
         decision = await authorization.authorize(attributes)
         if not decision.allowed:
             raise forbidden.forbidden_error(attributes, decision.reason)
     return _impersonated_user(headers) if parts else user
+
+
+def _reference(part: Attributes) -> str:
+    """An ObjectReference as Go prints it: kind, namespace, name, uid, version and more."""
+    kind = {"groups": "Group", "uids": "UID"}.get(part.resource, "UserExtra")
+    version = f"{part.group}/{part.version}" if part.group else ""
+    return f"{{{kind}  {part.name}  {version}  {part.subresource}}}"
 
 
 def _parts(user: User, headers: Headers) -> Iterator[Attributes]:

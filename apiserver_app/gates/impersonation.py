@@ -31,7 +31,7 @@ class Impersonation(Gate):
 
     async def _impersonate(self, request: Request) -> None:
         request.user = await impersonation.impersonate(
-            request.user, request.call.credential.headers, self._authorization
+            request.user, request.call.credential.headers, self._authorization, request.call.uri
         )
         if request.audit is not None:
             request.audit.impersonated(request.user)

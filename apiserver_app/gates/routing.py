@@ -77,11 +77,9 @@ class Routing(Gate):
         call, info = request.call, request.info
         if call.routed == 404:
             raise self._nowhere(call.path)
-        served = call.subresource == "proxy" or call.verb in self._cluster.verbs_of(
-            info, call.subresource
-        )
-        if call.routed == 405 or not served:
-            if call.verb == "watch":
+        verbs = self._cluster.verbs_of(info, call.subresource)
+        if call.routed == 405 or not (call.subresource == "proxy" or call.verb in verbs):
+            if call.verb == "watch" and "list" in verbs:
                 raise errors.method_not_allowed(info.group, info.plural, call.verb)
             raise errors.no_such_method()
         if request.check_answer is not None:

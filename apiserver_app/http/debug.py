@@ -73,10 +73,13 @@ def dump(cluster: ClusterContext, name: str, *, details: bool) -> str | None:
     return None
 
 
-def profile(path: str) -> Outcome | None:
+def profile(call: Call) -> Outcome | None:
     """Returns the index, or the 404 of a profile."""
+    path = call.path
     if path == _PPROF:
         found = [("Location", f"{_PPROF}/")]
+        if call.method not in ("GET", "HEAD"):
+            return Outcome(302, value=b"", headers=found)
         link = f'<a href="{_PPROF}/">Found</a>.\n\n'
         return Outcome(302, value=link.encode(), content_type=_HTML, headers=found)
     if path == f"{_PPROF}/":

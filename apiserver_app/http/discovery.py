@@ -75,11 +75,11 @@ class Discovery:
         accepted: Accepted | None = Accepted(pretty=True)
         if path.startswith("/api"):
             whole = None
+            if not is_aggregators(path):
+                negotiation.check_routed(accept, negotiation.SERVED)
             if path in ("/api", "/apis"):
                 is_beta = not self._resources.version.has("AggregatedDiscoveryRemoveBetaType")
                 whole = negotiation.discovery(accept, ("v2", "v2beta1") if is_beta else ("v2",))
-            elif path.count("/") != 2:  # the aggregator answers for /apis and groups itself
-                negotiation.check_routed(accept, negotiation.SERVED)
             accepted = whole or negotiation.negotiate_unconverted(accept)
             if accepted is not None and pretty:
                 accepted = accepted._replace(pretty=True)
@@ -276,6 +276,13 @@ def _aggregated_remote(group: str, version: str, resources: Iterable[Object]) ->
         }
         by_name[name] = described | by_name.get(name, {})
     return list(by_name.values())
+
+
+def is_aggregators(path: str) -> bool:
+    """Reports whether the aggregator answers at a path itself, to any method; go-restful routes the
+    other documents."""
+    group = path.removeprefix("/apis").strip("/")
+    return path.startswith("/apis") and "/" not in group and group != "apiregistration.k8s.io"
 
 
 def version_info(version: Release) -> Object:

@@ -22,7 +22,7 @@ _TYPES = {
     kind: f'{{"type":"{kind}","object":'.encode()
     for kind in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 }
-_YAML_WIDTH = 2**31 - 1  # lines are never folded
+_YAML_WIDTH = 80  # as goyaml folds
 _GO_ESCAPES = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
 
 
@@ -143,7 +143,7 @@ def list_metadata(
     resource_version: str, continue_token: str = "", remaining: int | None = None
 ) -> Object:
     """Returns a list's metadata in upstream's field order."""
-    metadata: Object = {"resourceVersion": resource_version}
+    metadata: Object = {"resourceVersion": resource_version} if resource_version else {}
     if continue_token:
         metadata["continue"] = continue_token
     if remaining:
@@ -183,6 +183,9 @@ def go_escaped(value: bytes) -> bytes:
     return value
 
 
+_STRING = "tag:yaml.org,2002:str"
+
+
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
     """Writes repeated values in full, without anchors, and quotes strings that look like other
     types."""
@@ -191,4 +194,13 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
+def _text(dumper: Any, text: str) -> Any:
+    """As goyaml writes a text: literally if it has lines, quoted if it would be something else."""
+    style = "|" if "\n" in text else None
+    if style is None and dumper.resolve(yaml.ScalarNode, text, (True, False)) != _STRING:
+        style = '"'
+    return dumper.represent_scalar(_STRING, text, style)
+
+
 yamlbody.add_words(_Dumper)
+_Dumper.add_representer(str, _text)

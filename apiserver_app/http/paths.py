@@ -40,6 +40,7 @@ class PathHandler:
         resources, services = cluster.resources, cluster.aggregation.services
         self._discovery = discovery.Discovery(resources, bootstrap.ADVERTISED, services)
         self._openapi = documents.OpenApi(resources, services, lambda: cluster.kernel.now)
+        self._build = discovery.version_info(cluster.version)
         self._started = str(cluster.kernel.now // SECOND)
 
     def handle(self, call: Call) -> Outcome | None:
@@ -56,7 +57,7 @@ class PathHandler:
         if root in _EXACT and call.path.endswith("/") and not call.path.startswith(documents.ROOT):
             return None
         outcome = self._document(path, root, call)
-        is_routed = root in _ROUTED or (root == "/apis" and path.count("/") == 3)
+        is_routed = root in _ROUTED or (root == "/apis" and not discovery.is_aggregators(path))
         if outcome is not None and is_routed and call.method not in ("GET", ""):
             raise errors.no_such_method()
         return outcome
@@ -70,7 +71,7 @@ class PathHandler:
             return self._describe(call.path, call)
         if path in ("/metrics", "/metrics/slis"):
             slis = path != "/metrics"
-            page = self._health_metrics() if slis else metrics.render(self._cluster)
+            page = self._health_metrics() if slis else metrics.render(self._cluster, self._build)
             headers = [("Process-Start-Time-Unix", self._started)]
             return Outcome(200, value=page, content_type=exposition.CONTENT_TYPE, headers=headers)
         if root == "/debug":
@@ -147,7 +148,7 @@ class PathHandler:
             return None if table is None else _document(table.encode(), _TEXT)
         if not self._cluster.options.profiling:
             return None
-        return debug.profile(call.path) or debug.flags(path, call)
+        return debug.profile(call) or debug.flags(path, call)
 
 
 def _answer(code: int, headers: list[tuple[str, str]], body: bytes) -> Outcome:

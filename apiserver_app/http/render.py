@@ -151,7 +151,7 @@ async def _protobuf_list(
     if accepted.convert:
         form, items = _partial_list(info, page, objects, accepted)
         return protoencode.encode(orjson.loads(form.compact(items)))
-    metadata = encode.list_metadata(str(page.revision), page.continue_token, page.remaining)
+    metadata = encode.list_metadata(str(page.revision or ""), page.continue_token, page.remaining)
     encoded = await _each(cluster, protoencode.item_encoder(info.api_version, info.kind), objects)
     return protoencode.list_of(info.api_version, f"{info.kind}List", metadata, encoded)
 
@@ -162,7 +162,7 @@ async def _page(
     """What is around the items of a list, and each of them as compact JSON."""
     page, info = result.page, call.info
     assert page is not None and info is not None
-    revision, token = str(page.revision), page.continue_token
+    revision, token = str(page.revision or ""), page.continue_token
     if not accepted.convert and not convert.is_converted(info):
         items = [_untyped(entry.value, info) for entry in page.entries]
         return encode.list_form(
@@ -202,7 +202,7 @@ def _partial_list(
         raise errors.ApiError(406, "NotAcceptable", f"{message}(*{listed})")
     form = encode.list_form(
         "PartialObjectMetadataList", f"meta.k8s.io/{version}",
-        str(page.revision), page.continue_token, page.remaining,
+        str(page.revision or ""), page.continue_token, page.remaining,
     )._replace(is_null=True)  # fmt: skip
     return form, [orjson.dumps(partial(obj, version)) for obj in objects]
 

@@ -142,7 +142,7 @@ class Server:
 
     def _headers(self, taken: requests.Request | None) -> Headers:
         if taken is None:
-            return []
+            return statuses.common_headers("")
         headers = statuses.common_headers(taken.audit_id, taken.flow, taken.warnings)
         if taken.traced:
             headers.append(("Traceparent", taken.traced))

@@ -24,8 +24,11 @@ def forbidden_error(attributes: Attributes, reason: str = "") -> errors.ApiError
     if reason:
         message = f"{message}: {reason}"
     if not attributes.is_resource:
-        return errors.ApiError(403, "Forbidden", f"forbidden: {message}", details={})
-    return errors.forbidden(attributes.group, attributes.resource, attributes.name, message)
+        error = errors.ApiError(403, "Forbidden", f"forbidden: {message}", details={})
+    else:
+        error = errors.forbidden(attributes.group, attributes.resource, attributes.name, message)
+    error.headers = (("X-Content-Type-Options", "nosniff"),)
+    return error
 
 
 def _sentence(attributes: Attributes) -> str:

@@ -24,7 +24,7 @@ def get(request: Request) -> Outcome:
     for found in _statuses(request.cluster):
         if found["metadata"]["name"] == request.name:
             return Outcome(200, obj=found, value=orjson.dumps(found))
-    raise errors.not_found("", "componentstatuses", request.name)
+    raise errors.not_found("", "componentstatus", request.name)
 
 
 def page(request: Request, selection: Selection) -> Outcome:
@@ -35,7 +35,7 @@ def page(request: Request, selection: Selection) -> Outcome:
         Entry(f"/componentstatuses/{one['metadata']['name']}", orjson.dumps(one), 0, 0, 0)
         for one in found
     ]
-    return Outcome(200, page=Page(entries, cluster.store.revision, "", None, found))
+    return Outcome(200, page=Page(entries, 0, "", None, found))
 
 
 def _statuses(cluster: ClusterContext) -> list[Object]:

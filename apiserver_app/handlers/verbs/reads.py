@@ -9,10 +9,14 @@ from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.input import listoptions, readpath
 from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.handlers.verbs import componentstatus
+from apiserver_app.machinery import errors
 from apiserver_app.registry import generic, storagecalls
 from apiserver_app.registry.generic import Selection
 
 COMPUTED = "componentstatuses"  # not stored
+
+
+_TRUE = ("1", "t", "true")
 
 
 class Get(Operation):
@@ -21,6 +25,9 @@ class Get(Operation):
     def answer(self, request: Request) -> Outcome:
         cluster, info, call = request.cluster, request.info, request.call
         if call.params:
+            if call.param("export").lower() in _TRUE:
+                why = "the export parameter, deprecated since v1.14, is no longer supported"
+                raise errors.bad_request(why)
             revision = listoptions.parse_revision(call.param("resourceVersion"))
             _check_fresh(request, revision)
         request.gate = "etcd"

@@ -257,12 +257,14 @@ _DEVICES_WRITTEN = ((32, "v1alpha3"), (34, "v1beta1"))
 _MUTATIONS_WRITTEN = ((34, "v1alpha1"), (36, "v1beta1"))
 ENCODED: dict[str, tuple[tuple[int, str], ...]] = {
     "customresourcedefinitions.apiextensions.k8s.io": ((999, "v1beta1"),),
+    "ipaddresses.networking.k8s.io": ((33, "v1beta1"),),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": _MUTATIONS_WRITTEN,
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _MUTATIONS_WRITTEN,
     "deviceclasses.resource.k8s.io": _DEVICES_WRITTEN,
     "resourceclaims.resource.k8s.io": _DEVICES_WRITTEN,
     "resourceclaimtemplates.resource.k8s.io": _DEVICES_WRITTEN,
     "resourceslices.resource.k8s.io": _DEVICES_WRITTEN,
+    "servicecidrs.networking.k8s.io": ((33, "v1beta1"),),
     "volumeattributesclasses.storage.k8s.io": ((34, "v1beta1"),),
 }
 
