@@ -46,7 +46,7 @@ check: programs $(DEV) $(TSC)  ## lint, types of Python and JavaScript, import c
 	tests/js/node_modules/.bin/tsc --project tests/js
 
 likeness: $(DEV)  ## compare a cluster with what 1.33.4 answered: make likeness KUBECONFIG=file
-	@$(VENV_DEV)/bin/python -m tests.likeness.requests.record $(KUBECONFIG) $(ARGS)
+	@$(VENV_DEV)/bin/python -m tests.likeness $(or $(KUBECONFIG),--help) $(ARGS)
 
 bench: $(RUNTIME)  ## measure; which one: make bench BENCH=startup
 	@$(VENV)/bin/python manage.py bench $(BENCH) --json $(ARGS)

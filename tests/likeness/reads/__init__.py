@@ -1,0 +1,1 @@
+"""Reads and refused requests, with what kube-apiserver 1.33.4 answered."""
