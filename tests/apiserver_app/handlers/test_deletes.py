@@ -21,6 +21,8 @@ from tests.apiserver_app.cluster import (
 from tests.sim.test_story import deployment
 
 REPLICASETS = "/apis/apps/v1/namespaces/default/replicasets"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+RCS = "/api/v1/namespaces/default/replicationcontrollers"
 
 
 @pytest.fixture
@@ -141,6 +143,30 @@ def test_dependents_go_or_stay_as_the_policy_says(policy: str) -> None:
         assert len(left) == 1 and not left[0]["metadata"].get("ownerReferences")
     else:
         assert left == [] and session.request("GET", PODS).json()["items"] == []
+
+
+@pytest.mark.parametrize("policy", [None, "Background"])
+def test_jobs_and_controllers_leave_their_pods_unless_told_otherwise(policy: str | None) -> None:
+    session = bare_session()
+    pods = {"metadata": {"labels": {"app": "x"}}, "spec": pod("x")["spec"]}
+    once = {"spec": {**pods["spec"], "restartPolicy": "Never"}}
+    session.request("POST", JOBS, {"metadata": {"name": "j"}, "spec": {"template": once}})
+    session.request("POST", RCS, {"metadata": {"name": "c"}, "spec": {"template": pods}})
+    session.wait(60)
+    options = {"propagationPolicy": policy} if policy else None
+    warned = [
+        dict(session.request("DELETE", path, options).headers).get("Warning", "")
+        for path in (f"{JOBS}/j", f"{RCS}/c")
+    ]
+    session.wait(60)
+    assert session.request("GET", JOBS).json()["items"] == []
+    assert session.request("GET", RCS).json()["items"] == []
+    left = session.request("GET", PODS).json()["items"]
+    assert len(left) == (0 if policy else 2)
+    assert not any("ownerReferences" in one["metadata"] for one in left)
+    said = "" if policy else '299 - "child pods are preserved by default when jobs are deleted; '
+    assert warned[0].startswith(said) and bool(warned[0]) is not bool(policy)
+    assert warned[1] == ""
 
 
 def test_a_collection_is_deleted_as_far_as_its_selectors_reach(session: Session) -> None:
