@@ -386,7 +386,7 @@ def encode(obj: Any) -> bytes:
 
 def encode_token(revision: int, last: str, prefix: str) -> str:
     """A `continue` token: the list's revision and the last key of the page."""
-    start = last[len(prefix) :] + "\x00"
+    start = f"/{last[len(prefix) :]}\x00"
     data = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 

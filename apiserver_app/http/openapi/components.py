@@ -127,10 +127,17 @@ def _complete(schema: Schema, message: str) -> None:
         if not values and field is not None:
             values = facts["enums"].get(_ELEMENTS.sub("", field.go_type).lstrip("*"))
         if values:
-            holder = next((prop[nested] for nested in _NESTED & prop.keys()), prop)
-            holder["enum"] = values
-            said = "".join(f'\n - `"{value}"`' for value in values)
-            prop["description"] = f"{prop.get('description', '')}\n\nPossible enum values:{said}"
+            _restrict(prop, values)
+
+
+def _restrict(prop: Schema, values: list[str]) -> None:
+    """To an enum's values, which are described where they are not those of items."""
+    for nested in _NESTED & prop.keys():
+        prop[nested]["enum"] = values
+        return
+    said = "".join(f'\n - `"{value}"`' for value in values)
+    prop["description"] = f"{prop.get('description', '')}\n\nPossible enum values:{said}"
+    prop["enum"] = values
 
 
 def _zero(schema: Any, always: bool = True) -> None:

@@ -92,6 +92,7 @@ def test_versions_that_are_off_by_default_are_upstreams_when_they_are_on() -> No
     [
         ("resourceclaims.resource.k8s.io",
          {32: "v1alpha3", 33: "v1beta1", 34: "v1beta1", 35: "v1"}),
+        ("ipaddresses.networking.k8s.io", {31: "v1beta1", 33: "v1beta1", 34: "v1"}),
         ("volumeattributesclasses.storage.k8s.io", {33: "v1beta1", 34: "v1beta1", 35: "v1"}),
         ("mutatingadmissionpolicies.admissionregistration.k8s.io",
          {33: "v1alpha1", 34: "v1alpha1", 35: "v1beta1", 36: "v1beta1", 37: "v1"}),

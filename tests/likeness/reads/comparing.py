@@ -30,7 +30,7 @@ _OF_THE_BUILD = ("gitVersion", "gitCommit", "goVersion", "buildDate")
 _RANDOM = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "continue", "time",
            "clusterIP", "clusterIPs", "serverAddress", "caBundle", "extra")  # fmt: skip
 _UNDESCRIBED = (".resource.Quantity", ".intstr.IntOrString")
-_ENUM = "\n\nPossible enum values:"
+_ENUM, _VALUE = "\n\nPossible enum values:", re.compile(r'\n - `"(.*?)"`')
 _MASKS = (
     (re.compile(r"hash=[0-9A-F]{128}"), "hash=HASH"),
     (re.compile(r'in scheme (\\*")[^"\\]+'), r"in scheme \1SCHEME"),
@@ -128,7 +128,8 @@ def _described(value: Any) -> Any:
         return value
     out = {key: _described(item) for key, item in value.items()}
     if isinstance(value.get("description"), str):
-        out["description"] = value["description"].partition(_ENUM)[0]
+        text, _, values = value["description"].partition(_ENUM)
+        out["description"] = [text, _VALUE.findall(values)]
         if "in" in value and "name" in value:
             del out["description"]
     return out

@@ -243,8 +243,8 @@ def test_fields_of_later_versions_are_skipped() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"", "provided data does not appear to be a protobuf message, expected prefix "
-              "[107 56 115 0]"),
+        (b"", "empty data"),
+        (b"k8s\0", "empty body"),
         (b'{"kind":"Pod"}', "provided data does not appear to be a protobuf message, "
                             "expected prefix [107 56 115 0]"),
         (body("v1", "Pod")[:-1], "unexpected EOF"),
