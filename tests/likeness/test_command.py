@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.likeness import __main__ as command
+from tests.likeness.remote import Remote
 
 CONFIG: dict[str, Any] = {
     "current-context": "mine",
@@ -50,7 +51,7 @@ def test_make_passes_on_what_it_is_given(given: tuple[str, ...], asked: str) -> 
 def test_the_current_context_is_asked(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "config"
     path.write_text(json.dumps(CONFIG))
-    remote = command.Remote(str(path))
+    remote = Remote(str(path))
     assert (remote._connection.host, remote._connection.port) == ("127.0.0.1", 1)
     assert remote._headers == {"Authorization": "Bearer t"}
 
@@ -65,4 +66,4 @@ def test_a_kubeconfig_that_cannot_be_used_is_refused(
     path = tmp_path / "config"
     path.write_text(json.dumps({**CONFIG, "current-context": context}))
     with pytest.raises(SystemExit, match=why):
-        command.Remote(str(path))
+        Remote(str(path))

@@ -219,9 +219,9 @@ def _protocol() -> Iterator[Read]:
     for query in ("dryRun=All", "dryRun=Some", "dryRun=", "dryRun=All&dryRun=All",
                   "fieldManager=" + "x" * 129, "fieldManager=a%01b", "fieldValidation=Perhaps",
                   "fieldValidation=", "fieldValidation=Strict&dryRun=None"):  # fmt: skip
-        body = {**MAP, "colour": "red", "metadata": {"name": "Wire"}}
-        yield _send("POST", f"{MAPS}?{query}", body)
-        yield _send("PUT", f"{MAPS}/none?{query}", body)
+        red = {**MAP, "colour": "red", "metadata": {"name": "Wire"}}
+        yield _send("POST", f"{MAPS}?{query}", red)
+        yield _send("PUT", f"{MAPS}/none?{query}", red)
         yield _send("PATCH", f"{MAPS}/none?{query}", {"colour": "red"}, _MERGE)
 
 
@@ -252,6 +252,7 @@ def _options() -> Iterator[Read]:
 
 def _deletions() -> Iterator[Read]:
     uid = "00000000-0000-0000-0000-000000000000"
+    said: dict[str, object]
     for said in (
         {}, {"propagationPolicy": "Perhaps"}, {"propagationPolicy": ""}, {"gracePeriodSeconds": -1},
         {"propagationPolicy": "Orphan", "orphanDependents": True}, {"gracePeriodSeconds": "x"},
