@@ -250,23 +250,25 @@ def _options() -> Iterator[Read]:
         yield _get(path)
 
 
+_UID = "00000000-0000-0000-0000-000000000000"
+_DELETE_OPTIONS: tuple[dict[str, object], ...] = (
+    {}, {"propagationPolicy": "Perhaps"}, {"propagationPolicy": ""}, {"gracePeriodSeconds": -1},
+    {"propagationPolicy": "Orphan", "orphanDependents": True}, {"gracePeriodSeconds": "x"},
+    {"gracePeriodSeconds": 1.5}, {"preconditions": {"uid": _UID}}, {"preconditions": []},
+    {"preconditions": {"resourceVersion": "1"}}, {"preconditions": {"uid": ""}}, {"none": 1},
+    {"dryRun": ["Some"]}, {"dryRun": "All"}, {"apiVersion": "v9"}, {"kind": "ConfigMap"},
+    {"apiVersion": "meta.k8s.io/v1"}, {"apiVersion": "apps/v1"},
+)  # fmt: skip
+
+
 def _deletions() -> Iterator[Read]:
-    uid = "00000000-0000-0000-0000-000000000000"
-    said: dict[str, object]
-    for said in (
-        {}, {"propagationPolicy": "Perhaps"}, {"propagationPolicy": ""}, {"gracePeriodSeconds": -1},
-        {"propagationPolicy": "Orphan", "orphanDependents": True}, {"gracePeriodSeconds": "x"},
-        {"gracePeriodSeconds": 1.5}, {"preconditions": {"uid": uid}}, {"preconditions": []},
-        {"preconditions": {"resourceVersion": "1"}}, {"preconditions": {"uid": ""}}, {"none": 1},
-        {"dryRun": ["Some"]}, {"dryRun": "All"}, {"apiVersion": "v9"}, {"kind": "ConfigMap"},
-        {"apiVersion": "meta.k8s.io/v1"}, {"apiVersion": "apps/v1"},
-    ):  # fmt: skip
+    for said in _DELETE_OPTIONS:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "dryRun": ["All"], **said}
         for path in (DOOMED, f"{MAPS}/none", f"{MAPS}?{_NONE}"):
             yield _send("DELETE", path, body)
     for query in (
         "propagationPolicy=Perhaps", "gracePeriodSeconds=abc", "gracePeriodSeconds=1.5", "x=y",
-        "orphanDependents=true&propagationPolicy=Orphan", "dryRun=Some", f"uid={uid}", "limit=abc",
+        "orphanDependents=true&propagationPolicy=Orphan", "dryRun=Some", f"uid={_UID}", "limit=abc",
         "resourceVersion=1", "orphanDependents=perhaps",
     ):  # fmt: skip
         for path in (f"{WIRE}?dryRun=All", f"{MAPS}?dryRun=All&{_NONE}"):
