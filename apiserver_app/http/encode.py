@@ -22,6 +22,7 @@ _TYPES = {
     kind: f'{{"type":"{kind}","object":'.encode()
     for kind in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 }
+INITIAL_END = {"k8s.io/initial-events-end": "true"}  # annotations of a bookmark
 _YAML_WIDTH = 80  # as goyaml folds
 _GO_ESCAPES = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
 
@@ -169,7 +170,7 @@ def bookmark_object(
     """Returns the object of a BOOKMARK event."""
     metadata: Object = {"resourceVersion": resource_version, "creationTimestamp": None}
     if initial_end:
-        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        metadata["annotations"] = INITIAL_END
     return {"kind": kind, "apiVersion": api_version, "metadata": metadata}
 
 

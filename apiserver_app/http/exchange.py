@@ -36,10 +36,10 @@ class Reply(Protocol):
         body: bytes,
         *,
         more: bool = False,
-        paced: bool = False,
+        paced: str = "",
     ) -> None:
-        """Sends status and headers. With `paced` the listener `took` reports what the client read,
-        and the sender waits."""
+        """Sends status and headers. If `paced` the sender waits for what the listener `took` says
+        that the client read: of each piece if "paced", at every 32 KB if "window"."""
         ...
 
     def body(self, data: bytes | str, more: bool) -> None: ...

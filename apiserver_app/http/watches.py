@@ -1,12 +1,16 @@
 """Streams a watch: existing objects, changes, bookmarks, and its end.
 
+A client gets no more than a window ahead of what it read; what it has not read waits here as
+objects, which all watches share, and a watch that is too far behind ends.
+
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from apiserver_app.handlers.input import listoptions
 from apiserver_app.handlers.request import Request
@@ -26,6 +30,30 @@ BOOKMARK_SECONDS = 60
 BOOKMARK_BEFORE_END_SECONDS = 2
 # of a watch without a timeout; upstream draws from 30 to 60 minutes
 WATCH_SECONDS_MIN, WATCH_SECONDS_SPREAD = 1800, 1800
+WINDOW_BYTES = 64 << 10  # sent and not yet read
+BEHIND_BYTES_MAX, BEHIND_EVENTS_MAX = 8 << 20, 10_000  # changes that wait
+DELETED_BYTES = 1 << 10  # what a change counts whose bytes are not stored
+
+Event = tuple[str, Object, bytes | None]  # type, object, and its stored bytes if they can be sent
+
+
+class _Lines:
+    """The newest events as they are sent: many watches send the same one."""
+
+    def __init__(self) -> None:
+        self._obj: Object = {}
+        self._made: dict[Any, bytes] = {}
+
+    def get(self, obj: Object, form: Hashable, make: Callable[[], bytes]) -> bytes:
+        if self._obj is not obj:
+            self._obj, self._made = obj, {}
+        line = self._made.get(form)
+        if line is None:
+            line = self._made[form] = make()
+        return line
+
+
+_LINES = _Lines()
 
 
 class Stream:
@@ -48,6 +76,10 @@ class Stream:
         self._on_close = on_close
         self._after = after  # a revision already seen, or one in the future
         self._columns_sent = False
+        self._waiting: deque[tuple[Event, int]] = deque()  # not sent yet, and how many bytes each
+        self._rest = memoryview(b"")  # of an event of which a part was sent
+        self._unread = self._behind = 0  # bytes sent and not read, bytes that wait
+        self._over = False  # nothing comes after what waits
         self._unconverted: deque[tuple[str, Object]] = deque()
         self._timers: dict[str, int] = {}
         self._deadline = 0
@@ -62,7 +94,7 @@ class Stream:
         if self._needs_webhook(obj):
             self._enqueue(kind, obj)
         else:
-            self.send(kind, obj, value)
+            self.send(kind, obj, value, size=len(change.value or b"") or DELETED_BYTES)
 
     def _needs_webhook(self, obj: Object) -> bool:
         """Reports whether a webhook has to convert the object or an earlier one first."""
@@ -90,34 +122,64 @@ class Stream:
             self._unconverted.popleft()
         self._unconverted.clear()
 
-    def send(self, kind: str, obj: Object, value: bytes | None = None) -> None:
+    def send(self, kind: str, obj: Object, value: bytes | None = None, *, size: int = 0) -> None:
+        """`size` counts against what may wait."""
         if not self.open:
             return
-        if value is not None and not self._accepted.is_protobuf:
-            self._reply.body(encode.watch_line(kind, value), True)
-            return
-        served = convert.to_served(self._info, obj)
-        if self._accepted.is_table:
-            self._reply.body(encode.watch_line(kind, self._table(served)), True)
-        else:
-            self._send(kind, served)
+        self._behind += size
+        self._waiting.append(((kind, obj, value), size))
+        self._send_on()
+        if self._behind > BEHIND_BYTES_MAX or size and len(self._waiting) > BEHIND_EVENTS_MAX:
+            self._forget()
+            self.end()
 
-    def _send(self, kind: str, obj: Object) -> None:
+    def _send_on(self) -> None:
+        """Sends what the window has room for."""
+        while self._unread < WINDOW_BYTES:
+            if not self._rest:
+                if not self._waiting:
+                    break
+                event, size = self._waiting.popleft()
+                self._behind -= size
+                self._rest = memoryview(self._line(*event))
+            room = WINDOW_BYTES - self._unread
+            piece, self._rest = self._rest[:room], self._rest[room:]
+            self._unread += len(piece)
+            self._reply.body(bytes(piece), True)
+        if self._over and not self._waiting and not self._rest:
+            self._over = False
+            self._reply.body(b"", False)
+
+    def _forget(self) -> None:
+        self._waiting.clear()
+        self._rest = memoryview(b"")
+
+    def took(self, count: int) -> None:
+        self._unread -= count
+        self._send_on()
+
+    def _line(self, kind: str, obj: Object, value: bytes | None) -> bytes:
         accepted = self._accepted
-        if accepted.convert and kind != "ERROR":
+        if value is not None and not accepted.is_protobuf:
+            return _LINES.get(obj, kind, lambda: encode.watch_line(kind, value))
+        if kind == "ERROR":
+            return encode.watch_event(kind, obj, accepted)
+        served = obj if kind == "BOOKMARK" else convert.to_served(self._info, obj)
+        if accepted.is_table:
+            return encode.watch_line(kind, self._table(served))
+        form = kind, accepted, self._info.api_version
+        return _LINES.get(obj, form, lambda: self._in_form(kind, served))
+
+    def _in_form(self, kind: str, obj: Object) -> bytes:
+        accepted = self._accepted
+        if accepted.convert:
             obj = render.partial(obj, accepted.convert_version)
-        self._reply.body(encode.watch_event(kind, obj, accepted), True)
+        return encode.watch_event(kind, obj, accepted)
 
     def bookmark(self, *, initial_end: bool = False) -> None:
-        if not self.open:
-            return
         revision = str(self._cluster.store.revision)
         kind, version = self._info.kind, self._info.api_version
-        obj = encode.bookmark_object(kind, version, revision, initial_end)
-        if self._accepted.is_table:
-            self._reply.body(encode.watch_line("BOOKMARK", self._table(obj, initial_end)), True)
-        else:
-            self._send("BOOKMARK", obj)
+        self.send("BOOKMARK", encode.bookmark_object(kind, version, revision, initial_end))
 
     def initial(self, selection: Selection, selects: Selects | None) -> None:
         """Sends the existing objects as ADDED events."""
@@ -154,8 +216,7 @@ class Stream:
 
     def fail(self, error: errors.ApiError) -> None:
         """Sends the ERROR event and ends."""
-        if self.open:
-            self._send("ERROR", error.status())
+        self.send("ERROR", error.status())
         self.end()
 
     def end(self, timer: object = ()) -> None:
@@ -165,10 +226,16 @@ class Stream:
         if timer is None:
             del self._timers["end"]
         self.close()
-        self._reply.body(b"", False)
+        self._over = True
+        self._send_on()
+
+    def leave(self, _: object) -> None:
+        """The client disconnected."""
+        self._forget()
+        self.close()
 
     def close(self) -> None:
-        """Unsubscribes and drops the timers after the client disconnected."""
+        """Unsubscribes and drops the timers."""
         self.open = False
         self._on_close()
         audit = self._request.audit
@@ -183,12 +250,12 @@ class Stream:
     def _converts(self) -> bool:
         return bool(self._accepted.convert) or convert.is_converted(self._info)
 
-    def _table(self, obj: Object, initial_end: bool = False) -> bytes:
+    def _table(self, obj: Object) -> bytes:
         """Renders a Table of one row. The annotation of the initial events' end is in the row's
         metadata, so that is included even when the client wants no objects."""
         info, included = self._info, tables.include_object(self._request.call.params)
         first, self._columns_sent = not self._columns_sent, True
-        if initial_end and included == "None":
+        if obj["metadata"].get("annotations") is encode.INITIAL_END and included == "None":
             included = "Metadata"
         return tables.one(
             info.hub, obj, self._cluster.kernel.now, version=self._accepted.convert_version,
@@ -216,8 +283,9 @@ def open_watch(
     if selects is not None and convert.is_converted(info) and not uses_webhook:
         plain = selects
         selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
-    reply.head(200, [*headers, ("Content-Type", accepted.stream_type)], b"", more=True)
-    reply.listen(cancel=lambda _: stream.close())
+    headers = [*headers, ("Content-Type", accepted.stream_type)]
+    reply.head(200, headers, b"", more=True, paced="window")
+    reply.listen(cancel=stream.leave, took=stream.took)
     subscription = Subscription(
         call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,
         node=selection.node() if info.storage == "pods" else None, named=call.name,

@@ -389,6 +389,11 @@ ATTACKS: dict[str, Attack] = {
         reads=False,
         connections=1,
     ),
+    "watches of much that nobody reads": Attack(
+        tuple(Send("POST", LISTED, {**BIG, "metadata": {"name": f"b{n}"}}) for n in range(40)),
+        held=WATCH,
+        reads=False,
+    ),
     "watches that end at once": got(f"{LISTED}?watch=1&timeoutSeconds=1")._replace(connections=100),
     "slow bodies": Attack(held=b"POST / HTTP/1.1\r\nHost: bench\r\nContent-Length: 999\r\n\r\n{"),
     "slow heads": Attack(held=b"GET / HTTP/1.1\r\nHost: be"),

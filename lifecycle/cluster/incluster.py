@@ -32,7 +32,7 @@ class _Gathered:
 
     def head(
         self, status: int, headers: Headers, body: bytes, *, more: bool = False,
-        paced: bool = False,
+        paced: str = "",
     ) -> None:  # fmt: skip
         self.status, self.headers = status, headers
         self.body(body, more)

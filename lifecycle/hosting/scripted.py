@@ -76,7 +76,7 @@ class Answer:
         body: bytes,
         *,
         more: bool = False,
-        paced: bool = False,
+        paced: str = "",
     ) -> None:
         self.status, self.headers = status, headers
         self.body(body, more)

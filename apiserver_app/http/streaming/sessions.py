@@ -44,12 +44,11 @@ async def serve(
     try:
         if isinstance(stream, podlogs.LogStream):
             plain = statuses.merged(headers, [("Content-Type", "text/plain")])
-            reply.head(200, plain, b"", more=True, paced=True)
+            reply.head(200, plain, b"", more=True, paced="paced")
             ended = await _log(stream, conduit)
         elif isinstance(stream, passing.Passing):
-            reply.head(
-                stream.status, statuses.merged(headers, stream.headers), b"", more=True, paced=True
-            )
+            merged = statuses.merged(headers, stream.headers)
+            reply.head(stream.status, merged, b"", more=True, paced="paced")
             ended = await _passed(stream, conduit)
         elif isinstance(stream, passing.Tunnel):
             reply.switch(outcome.headers)

@@ -22,6 +22,7 @@ HELPERS = frozenset(("system:masters", "system:nodes"))
 STREAM_BYTES_MAX = 8 << 20  # unread by one client before its stream is ended
 CLIENT_BYTES_MAX = 256 << 10  # sent by one client and not yet used by the worker
 TOOK_BYTES = 64 << 10  # acknowledged at once, while more follows
+WINDOW_TOOK_BYTES = 32 << 10  # acknowledged at once, whatever follows
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_INTERNAL = 1000, 1001, 1011
 
 
@@ -48,14 +49,14 @@ class Answer:
     """
 
     __slots__ = (
-        "_chunks", "_error", "_head", "_port", "_queued", "_room", "_taken", "_unused", "_waiter",
-        "closing", "ended", "id", "paced",
+        "_chunks", "_error", "_head", "_is_window", "_port", "_queued", "_room", "_taken",
+        "_unused", "_waiter", "closing", "ended", "id", "paced",
     )  # fmt: skip
 
     def __init__(self, port: EdgePort, number: int) -> None:
         self.id = number
         self.ended = False
-        self.paced = False
+        self.paced = self._is_window = False
         self.closing = (CLOSE_NORMAL, "")  # code and reason for the client, once it has ended
         self._port = port
         self._head: tuple[int, Headers, bool, bytes] | None = None
@@ -104,7 +105,11 @@ class Answer:
     def took(self, count: int) -> None:
         """Acknowledges bytes that are on their way to the client."""
         self._taken += count
-        if self.paced and not self.ended and (self._taken >= TOOK_BYTES or not self._chunks):
+        if self._is_window:
+            due = self._taken >= WINDOW_TOOK_BYTES
+        else:
+            due = self._taken >= TOOK_BYTES or not self._chunks
+        if due and self.paced and not self.ended:
             self._port.tell("took", self.id, self._taken)
             self._taken = 0
 
@@ -132,7 +137,8 @@ class Answer:
             self._port.cancel(self.id)
 
     def take_head(self, status: int, headers: Headers, more: bool | str, body: bytes) -> None:
-        self.paced = more == "paced" or status == 101
+        self.paced = more in ("paced", "window") or status == 101
+        self._is_window = more == "window"
         self._head = (status, headers, bool(more), body)
         if more:
             self._wake()

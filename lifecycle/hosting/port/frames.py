@@ -11,7 +11,7 @@ edge to worker
   ("ctl", id, cluster, action, args)   a control action of the product
   ("ping",)                            alone in its frame; the worker answers between two steps
 worker to edge
-  ("head", id, status, headers, more, body)   more: False, True, "paced" or "part"
+  ("head", id, status, headers, more, body)   more: False, True, "paced", "window" or "part"
   ("body", id, data, more)             "part": of what was there at once, however much it is
   ("switch", id, headers)              the upgrade that was asked for is granted
   ("close", id, code, reason)          the end of a switched connection
@@ -30,8 +30,9 @@ A request with an Upgrade header is refused by an ordinary head, or granted by "
 headers are those of the 101. From then on data goes both ways: messages of a WebSocket (str: a text
 message) or pieces of any other protocol's bytes. Each side counts what the other has not said
 "took" for yet: the edge stops reading from the client at CLIENT_BYTES_MAX, the worker stops writing
-at a limit of its own. A paced answer is an ordinary one whose worker waits likewise. "close" has a
-WebSocket's code. Nothing in this room but `links`, which carries the frames, knows a socket.
+at a limit of its own. A "paced" answer is an ordinary one whose worker waits likewise; so is a
+"window", of which the edge says "took" every WINDOW_TOOK_BYTES. "close" has a WebSocket's code.
+Nothing in this room but `links`, which carries the frames, knows a socket.
 """
 
 from __future__ import annotations

@@ -271,9 +271,9 @@ class _Reply(Reply):
         body: bytes,
         *,
         more: bool = False,
-        paced: bool = False,
+        paced: str = "",
     ) -> None:
-        how = "paced" if paced else more
+        how = paced or more
         self._begun = self._host.commits
         self._host.staged.append(("head", self._number, status, headers, how, body))
         self.streaming = more

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.http import watches
 from apiserver_app.registry import watchcache
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import (
@@ -228,3 +229,57 @@ def test_events_of_both_apis_are_the_same_events(session: Session) -> None:
     assert (kind, seen["apiVersion"], seen["note"]) == ("ADDED", "events.k8s.io/v1", "told")
     assert seen["regarding"]["name"] == "p"
     assert session.request("GET", f"{path}/e").json()["note"] == "told"
+
+
+BIG = "x" * 1000 * 1000
+
+
+def test_a_client_that_does_not_read_gets_a_window_and_then_the_rest_in_order() -> None:
+    session = bare_session()
+    for name in ("a", "b", "c"):
+        assert session.request("POST", CONFIGMAPS, configmap(name, k=BIG)).status == 201
+    answer = session.send("GET", f"{CONFIGMAPS}?watch=1")
+    answer.reads = False
+    session.settle()
+    session.request("POST", CONFIGMAPS, configmap("d", k=BIG))
+    session.request("DELETE", f"{CONFIGMAPS}/a")
+    assert len(answer.text) == watches.WINDOW_BYTES
+
+    while (read := len(answer.text)) < 5 * len(BIG):
+        answer.on("took", watches.WINDOW_BYTES)
+        assert read < len(answer.text) <= read + watches.WINDOW_BYTES
+
+    wanted = [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c"), ("ADDED", "d"), ("DELETED", "a")]
+    assert [one for one in told(answer) if one[1] != "kube-root-ca.crt"] == wanted
+    session.request("POST", CONFIGMAPS, configmap("e"))
+    assert told(answer)[-1] == ("ADDED", "e")
+
+
+def test_a_watch_that_is_too_far_behind_ends_and_others_go_on() -> None:
+    session = bare_session()
+    slow = session.send("GET", f"{CONFIGMAPS}?watch=1")
+    slow.reads = False
+    other = session.request("GET", f"{CONFIGMAPS}?watch=1")
+    session.request("POST", CONFIGMAPS, configmap("a", k=BIG))
+    for number in range(9):
+        assert not slow.done
+        session.request("PUT", f"{CONFIGMAPS}/a", configmap("a", k=BIG, number=str(number)))
+    assert slow.done and len(slow.text) <= watches.WINDOW_BYTES
+    assert not other.done
+    assert [kind for kind, name in told(other) if name == "a"] == ["ADDED"] + 9 * ["MODIFIED"]
+
+
+def test_a_watch_whose_time_is_up_ends_once_all_was_read() -> None:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a", k=BIG))
+    answer = session.send("GET", f"{CONFIGMAPS}?watch=1&timeoutSeconds=5")
+    answer.reads = False
+    session.settle()
+    session.wait(6)
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    assert not answer.done
+    assert ("configmaps", "namespace") not in session.cluster.cache.open_watches()
+    for _ in range(len(BIG) // watches.WINDOW_BYTES + 1):
+        answer.on("took", watches.WINDOW_BYTES)
+    assert answer.done
+    assert sorted(told(answer)) == [("ADDED", "a"), ("ADDED", "kube-root-ca.crt")]

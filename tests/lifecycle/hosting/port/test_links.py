@@ -1,9 +1,12 @@
-"""Large bodies on their way to the worker."""
+"""What crosses the link: large bodies in parts, and a poll between two steps."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
+from typing import Any
+
+import pytest
 
 from lifecycle.hosting.port import edgeport, frames, links
 from tests.lifecycle.hosting.port.test_port import ask
@@ -53,4 +56,38 @@ def test_small_requests_and_pings_overtake_large_ones_of_which_each_makes_progre
         sizes[0],
         large,
         large,
+    ]
+
+
+def test_a_poll_takes_in_what_waits_without_the_loop() -> None:
+    async def run() -> list[list[frames.Message]]:
+        near, far = socket.socketpair()
+        seen: list[list[frames.Message]] = []
+        link = await links.open_socket(near, seen.append, lambda: None)
+        link.poll()
+        assert seen == []
+        far.sendall(frames.encode_frame([("cancel", 7)]))
+        link.poll()
+        link.close()
+        far.close()
+        return seen
+
+    assert asyncio.run(run()) == [[("cancel", 7)]]
+
+
+def test_what_is_longer_than_a_frame_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "PIECE_BYTES", 1000)
+    sent: list[tuple[Any, ...]] = [
+        ("head", 1, 200, [], False, b"x" * 2500), ("body", 2, b"y" * 2100, True),
+        ("body", 2, b"", False), ("log", "z" * 3000),
+    ]  # fmt: skip
+    assert list(links.pieces(sent)) == [
+        [("head", 1, 200, [], "part", b"")],
+        [("body", 1, b"x" * 1000, "part")],
+        [("body", 1, b"x" * 1000, "part")],
+        [("body", 1, b"x" * 500, False)],
+        [("body", 2, b"y" * 1000, "part")],
+        [("body", 2, b"y" * 1000, "part")],
+        [("body", 2, b"y" * 100, True), ("body", 2, b"", False)],
+        [("log", "z" * 3000)],
     ]

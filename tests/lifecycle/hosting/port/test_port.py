@@ -379,6 +379,19 @@ def test_paced_answer_tells_what_the_client_took_and_others_do_not(
     run(body)
 
 
+def test_a_window_is_told_of_once_much_was_taken(run: Callable[[Test], None]) -> None:
+    async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
+        answer = ask(edge)
+        number = (await driver.next())[1]
+        driver.send([("head", number, 200, [], "window", b"")])
+        assert (await answer.head())[2] is True
+        for _ in range(2):
+            answer.took(edgeport.WINDOW_TOOK_BYTES - 1)
+        assert await driver.next() == ("took", number, 2 * edgeport.WINDOW_TOOK_BYTES - 2)
+
+    run(body)
+
+
 def test_lost_worker_closes_switched_connections(run: Callable[[Test], None]) -> None:
     async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
         answer = ask(edge)
@@ -439,40 +452,6 @@ def test_unknown_hosts_and_the_missing_one_are_refused_by_name() -> None:
         links.check_host("channels")
     with pytest.raises(ValueError, match="'carrier pigeon' is no host of the port"):
         links.check_host("carrier pigeon")
-
-
-def test_a_poll_takes_in_what_waits_without_the_loop() -> None:
-    async def run() -> list[list[frames.Message]]:
-        near, far = socket.socketpair()
-        seen: list[list[frames.Message]] = []
-        link = await links.open_socket(near, seen.append, lambda: None)
-        link.poll()
-        assert seen == []
-        far.sendall(frames.encode_frame([("cancel", 7)]))
-        link.poll()
-        link.close()
-        far.close()
-        return seen
-
-    assert asyncio.run(run()) == [[("cancel", 7)]]
-
-
-def test_what_is_longer_than_a_frame_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "PIECE_BYTES", 1000)
-    sent: list[tuple[Any, ...]] = [
-        ("head", 1, 200, [], False, b"x" * 2500), ("body", 2, b"y" * 2100, True),
-        ("body", 2, b"", False), ("log", "z" * 3000),
-    ]  # fmt: skip
-    assert list(links.pieces(sent)) == [
-        [("head", 1, 200, [], "part", b"")],
-        [("body", 1, b"x" * 1000, "part")],
-        [("body", 1, b"x" * 1000, "part")],
-        [("body", 1, b"x" * 500, False)],
-        [("body", 2, b"y" * 1000, "part")],
-        [("body", 2, b"y" * 1000, "part")],
-        [("body", 2, b"y" * 100, True), ("body", 2, b"", False)],
-        [("log", "z" * 3000)],
-    ]
 
 
 def test_what_was_there_at_once_is_not_for_the_client_to_keep_up_with(
