@@ -27,7 +27,7 @@ from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting import quarantine
 from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clock import Clock, Wall
-from lifecycle.hosting.worker.inbox import Inbox
+from lifecycle.hosting.worker.inbox import LARGE_BYTES, Inbox
 from lifecycle.trace import storage
 
 LIVE_BYTES_MAX = 16 << 20  # a batch beyond this, of one huge record, is left to the store
@@ -89,17 +89,30 @@ class ClusterHost:
         sum_ = zlib.crc32(request.body, zlib.crc32(request.query.encode()))
         label = f"request {request.method} {request.path[:PATH_CHARACTERS]} {sum_:08x}".encode()
 
+        line, size = _line(request), len(request.body)
+        if size > LARGE_BYTES:
+            line += " large"
+
+        async def serve_large() -> None:
+            try:
+                await server.serve(request, reply)
+            finally:
+                self.inbox.done(line)
+
         def start() -> None:
             if label in kernel.quarantined:
                 reply.head(*_refusal())
             elif is_open():
-                coro = server.serve(request, reply)
+                is_large = size > LARGE_BYTES
+                if is_large:
+                    self.inbox.hold(line)
+                coro = serve_large() if is_large else server.serve(request, reply)
                 kernel.spawn(f"request {number}", coro, lane=0, span=0, label=label)
 
         query, headers = masking.query(request.query), masking.headers(request.headers)
         body = masking.body(request.path, request.body)
         told = [number, request.method, request.path, query, headers, body, sender]
-        self.inbox.offer("request", told, start, _line(request), len(request.body))
+        self.inbox.offer("request", told, start, line, size)
 
     def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:
         """What stopped workers of this cluster before is told, and what did so twice is not run."""

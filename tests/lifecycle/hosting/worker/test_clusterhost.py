@@ -16,8 +16,9 @@ from lifecycle.hosting.scripted import Answer, identity
 from lifecycle.hosting.worker import clusterhost
 from lifecycle.hosting.worker.clock import MAX, RUN
 from lifecycle.hosting.worker.clusterhost import ClusterHost
-from lifecycle.hosting.worker.inbox import Inbox
+from lifecycle.hosting.worker.inbox import LARGE_BYTES, Inbox
 from lifecycle.trace.recorder import Breakpoint
+from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 
@@ -326,3 +327,31 @@ def test_records_of_a_commit_that_is_too_large_are_left_to_the_store(
         rig.offer("GET", "/version")
         sizes.append(sum(len(one[4]) for one in rig.settle() if one[0] == "trace"))
     assert sizes[0] > 0 and sizes[1] == 0
+
+
+def test_a_line_that_is_held_waits_until_its_input_is_done() -> None:
+    inbox = Inbox()
+    for what in ("first", "second"):
+        inbox.offer(what, [], lambda: None, "large")
+    assert [one[0] for one in inbox.take()] == ["first"]
+    inbox.hold("large")
+    assert not inbox.waits() and not list(inbox.take())
+    inbox.offer("other", [], lambda: None, "small")
+    assert inbox.waits() and [one[0] for one in inbox.take()] == ["other"]
+    inbox.done("large")
+    assert inbox.waits() and [one[0] for one in inbox.take()] == ["second"]
+
+
+def test_large_requests_of_one_client_are_served_one_after_the_other() -> None:
+    session = bare_session()
+    large = [
+        session.send("POST", CONFIGMAPS, configmap(name, k="x" * LARGE_BYTES)) for name in "ab"
+    ]
+    small = [session.send("POST", CONFIGMAPS, configmap(name)) for name in "cd"]
+    session.settle()
+    assert {answer.status for answer in large + small} == {201}
+    records = [one for one in session.records() if one["kind"] in ("request", "response")]
+    names = {one["span"]: one["name"] for one in records if one["kind"] == "request"}
+    seen = [(one["kind"], names[one["span"]]) for one in records if names[one["span"]] in "abcd"]
+    assert seen.index(("request", "b")) > seen.index(("response", "a"))
+    assert seen.index(("request", "d")) < seen.index(("response", "a"))
