@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from controllers_app.kubelet.allocation import Allocation
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.node.lease import Lease
@@ -38,6 +39,12 @@ class Kubelet:
         self.pods = self._informers.informer("pods", fields=f"spec.nodeName={dependencies.name}")
         self.static = StaticPods(dependencies, manifests or Manifests())
         self.workers: dict[str, PodWorker] = {}  # by the pod's uid: a name may come back at once
+        self._allocation = Allocation(
+            self._status.capacity()["allocatable"],
+            lambda: self._nodes.get(dependencies.name),
+            lambda: [each.share for each in self.workers.values() if not each.share.is_over],
+            dependencies.release,
+        )
 
     async def run(self) -> None:
         """Registers the node, then follows its pods until the component ends."""
@@ -74,7 +81,7 @@ class Kubelet:
         if worker is not None:
             worker.update(pod, revision)
             return
-        worker = PodWorker(self.dependencies, pod, self._remove_worker)
+        worker = PodWorker(self.dependencies, pod, self._remove_worker, self._allocation)
         self.workers[worker.uid] = worker
         worker.begin(revision)
 

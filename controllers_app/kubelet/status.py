@@ -13,13 +13,16 @@ from typing import Any
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri.services import ContainerRecord
+from controllers_app.kubelet.allocation import Pending
 
 MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 
 # the conditions that the kubelet owns, in its order
 NETWORK = "PodReadyToStartContainers"
-RESIZING = "PodResizeInProgress"
-OWNED = (RESIZING, NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled")
+RESIZE_PENDING, RESIZING = "PodResizePending", "PodResizeInProgress"
+OWNED = (
+    RESIZE_PENDING, RESIZING, NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled",
+)  # fmt: skip
 OVER = ("Succeeded", "Failed")  # the phases that never change
 LOST = "The container could not be located when the pod was terminated"
 
@@ -71,6 +74,7 @@ class Facts:
     failed: str = ""  # why the kubelet itself failed the pod
     message: str = ""
     resizing: bool = False  # the node has room for other amounts, the containers not yet
+    pending: Pending | None = None  # the node has no room for other amounts
 
 
 def record_of(container: ContainerState) -> ContainerRecord:
@@ -216,8 +220,12 @@ def conditions(
     }
     foreign = [condition for kind, condition in old.items() if kind not in OWNED]
     containers = _containers_ready(init, main, phase)
+    if facts.pending is not None:
+        pending = facts.pending
+        foreign.append(_resize(RESIZE_PENDING, old, facts.now, pending.reason, pending.message))
+    if facts.resizing:
+        foreign.append(_resize(RESIZING, old, facts.now))
     out = [
-        *([_resizing(old.get(RESIZING), facts.now)] if facts.resizing else ()),
         *([_plain(NETWORK, facts.has_network)] if facts.tells_network else ()),
         _initialized(init, main, phase),
         _ready(pod, old, containers),
@@ -229,9 +237,21 @@ def conditions(
     return foreign + out
 
 
-def _resizing(old: Object | None, now: int) -> Object:
-    probed = old["lastProbeTime"] if old is not None else meta.rfc3339(now)
-    return {**_plain(RESIZING, True), "lastProbeTime": probed}
+def _resize(
+    kind: str, conditions: dict[str, Object], moment: int, reason: str = "", message: str = ""
+) -> Object:
+    """A condition of a resize, the only ones that tell when they were probed: when they became
+    what they are."""
+    old, now = conditions.get(kind, {}), meta.rfc3339(moment)
+    told = {key: text for key, text in (("reason", reason), ("message", message)) if text}
+    same = bool(old) and old.get("reason", "") == reason
+    known = same and old.get("message", "") == message
+    return {
+        **_plain(kind, True),
+        "lastProbeTime": old["lastProbeTime"] if known else now,
+        "lastTransitionTime": old["lastTransitionTime"] if same else now,
+        **told,
+    }
 
 
 def _initialized(

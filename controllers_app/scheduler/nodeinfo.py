@@ -56,8 +56,8 @@ class PodInfo:
         self.spec: Mapping[str, Any] = pod["spec"]
         self.priority: int = self.spec.get("priority") or 0
         given = _given(pod) if version.has("InPlacePodVerticalScaling") else {}
-        self.requests = _shared(pod_requests(pod, given))
-        self.nonzero = _shared(pod_requests(pod, given, nonzero=True))
+        self.requests = shared(pod_requests(pod, given))
+        self.nonzero = shared(pod_requests(pod, given, nonzero=True))
         self.ports = host_ports(pod, sidecars=version.has("SidecarHostPorts"))
         self.claims = persistentvolumes.claims_of_pod(pod)
         self.affinity = affinities.parse(pod) if self.spec.get("affinity") else None
@@ -101,7 +101,7 @@ class NodeInfo:
         taints = spec.get("taints") or ()
         self.hard_taints = tuple(one for one in taints if one["effect"] != "PreferNoSchedule")
         self.soft_taints = tuple(one for one in taints if one["effect"] == "PreferNoSchedule")
-        self.allocatable = _shared(
+        self.allocatable = shared(
             amounts(status.get("allocatable") or status.get("capacity") or {})
         )
         self._note_usage()
@@ -150,7 +150,7 @@ _numbers = itertools.count()
 KNOWN_MAX = 4096
 
 
-def _shared(found: Amounts) -> Amounts:
+def shared(found: Amounts) -> Amounts:
     """The same dict for the same amounts: thousands of pods ask for the same. Never changed."""
     key = tuple(sorted(found.items()))
     if len(_known) >= KNOWN_MAX:

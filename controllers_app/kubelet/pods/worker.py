@@ -19,9 +19,11 @@ from apiserver_app.machinery.kernel import QUARANTINED, SECOND, Cancelled, Task
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri.services import NoAddress, Sandbox
 from controllers_app.kubelet import status as statuses
+from controllers_app.kubelet.allocation import Allocation
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.pods.containers import Containers
+from controllers_app.kubelet.pods.share import Share
 from controllers_app.kubelet.pods.statuswriter import StatusWriter
 from controllers_app.kubelet.volumes.mounter import NotMountable, used_volumes
 
@@ -56,28 +58,21 @@ class PodWorker:
     its own."""
 
     __slots__ = (
-        "_handled",
-        "_ip",
-        "_on_stopped",
-        "_tasks",
-        "containers",
-        "failed",
-        "key",
-        "kubelet",
-        "pod",
-        "removed_from_api",
-        "sandbox",
-        "state",
-        "status",
-        "uid",
+        "_handled", "_ip", "_on_stopped", "_tasks", "containers", "failed", "key", "kubelet", "pod",
+        "removed_from_api", "sandbox", "share", "state", "status", "uid",
     )  # fmt: skip
 
     def __init__(
-        self, kubelet: Dependencies, pod: Object, on_stopped: Callable[[PodWorker], None]
+        self,
+        kubelet: Dependencies,
+        pod: Object,
+        on_stopped: Callable[[PodWorker], None],
+        allocation: Allocation,
     ) -> None:
         self.kubelet = kubelet
         self._on_stopped = on_stopped
-        self.pod = pod
+        self.share = Share(self, allocation)
+        self.pod = self.share.restored(pod)
         self.key = meta.key_of(pod)
         self.uid = meta.uid_of(pod)
         self.state = "new"
@@ -89,7 +84,7 @@ class PodWorker:
         self._ip = (pod.get("status") or {}).get("podIP", "")
         self.containers = Containers(self)
         self.status = StatusWriter(self)
-        kubelet.runtime.add_pod(pod, self.containers.ends_by_itself)
+        kubelet.runtime.add_pod(self.pod, self.containers.ends_by_itself)
 
     # -- calls from the kubelet ------------------------------------------------------------------
 
@@ -97,17 +92,21 @@ class PodWorker:
         """Starts the pod, or adopts it if it runs already."""
         pod = self.pod
         ran = self.containers.adopt()
-        over = (pod.get("status") or {}).get("phase") in statuses.OVER
+        over = self.share.is_over
         if not over:
             self._adopt_sandbox()
         if meta.is_deleting(pod):
             self._stop(revision)
         elif over:
             self._move("done")
+        elif not ran and self.share.is_refused():
+            self._move("done")
+            self.spawn("reject", self.worked(revision, self.share.reject))
         elif ran:
             self._move("adopt")
             self.spawn("sync", self.worked(revision, self._resume))
             self._watch_deadline()
+            self.share.watch()
         else:
             self._move("start")
             self.spawn("start", self.worked(revision, self._start))
@@ -128,8 +127,9 @@ class PodWorker:
         (spec, notes, others), self._handled = self._handled, _watched_fields(pod)
         if pod["spec"] != spec:
             self.kubelet.references.register(pod)
-            self.containers.respecified(revision)
+            self.respecified(revision)
             self._watch_deadline()
+            self.share.watch()
         elif others != self._handled[2]:
             self.spawn("gates", self.worked(revision, self._reported))
         if notes != self._handled[1]:
@@ -439,9 +439,15 @@ class PodWorker:
         await self.status.set_status(lambda: self._status(terminal), holds_phase=holds_phase)
 
     def renew(self, pod: Object) -> None:
-        """Continues with a newer version of the pod."""
+        """Continues with a newer version of the pod, as far as the node has room for it."""
+        self.give(self.share.given(pod))
+
+    def give(self, pod: Object) -> None:
         self.pod = pod
         self.kubelet.runtime.update_pod(pod)
+
+    def respecified(self, revision: int) -> None:
+        self.containers.respecified(revision)
 
     def _terminated_status(self) -> Object:
         status = self._status(terminal=True)
@@ -459,6 +465,7 @@ class PodWorker:
             tells_network=kubelet.release.has("PodReadyToStartContainersCondition"),
             terminal=terminal, failed=reason, message=message,
             resizing=self.containers.resizing,
+            pending=None if terminal else self.share.pending,
         )  # fmt: skip
         containers = self.containers
         return statuses.pod_status(

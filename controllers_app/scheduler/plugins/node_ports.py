@@ -34,14 +34,14 @@ class NodePorts(Plugin):
         return pod.ports or None
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
-        return _NO if node.ports and _collide(state, node.ports) else None
+        return _NO if node.ports and collide(state, node.ports) else None
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
         """A pod left that had one of the ports, or a node came."""
-        return event.pod is None or _collide(pod.ports, event.pod.ports)
+        return event.pod is None or collide(pod.ports, event.pod.ports)
 
 
-def _collide(wanted: Iterable[Port], taken: Iterable[Port]) -> bool:
+def collide(wanted: Iterable[Port], taken: Iterable[Port]) -> bool:
     for address, protocol, port in wanted:
         for other, other_protocol, other_port in taken:
             if (protocol, port) == (other_protocol, other_port):

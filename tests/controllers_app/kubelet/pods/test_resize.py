@@ -56,3 +56,61 @@ def test_the_resize_policy_says_whether_the_container_is_restarted(
     assert found["containerStatuses"][0]["restartCount"] == restarts
     assert not is_resizing(found)
     assert amounts(found) == ("200m", "200m")
+
+
+def asks(session: Session, cpu: str, name: str = "web") -> None:
+    """Resizes the pod's container."""
+    more = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+    patch(session, f"{PODS}/{name}/resize", {"spec": {"containers": [more]}})
+
+
+def pending(session: Session) -> tuple[str, str] | None:
+    """Reason and message of a resize that was not made."""
+    found = get(session)["status"]["conditions"]
+    reasons = [
+        (one["reason"], one["message"]) for one in found if one["type"] == "PodResizePending"
+    ]
+    return reasons[0] if reasons else None
+
+
+def requesting(cpu: str) -> dict[str, Any]:
+    return {"resources": {"requests": {"cpu": cpu}}}
+
+
+def test_more_than_the_node_has_is_infeasible_until_less_is_asked_for() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(container=requesting("100m")))
+    asks(session, "100")
+    message = "Node didn't have enough capacity: cpu, requested: 100000, capacity: 4000"
+    assert pending(session) == ("Infeasible", message)
+    status = get(session)["status"]
+    assert (amounts(status), is_resizing(status)) == (("100m", "100m"), False)
+    asks(session, "200m")
+    status = get(session)["status"]
+    assert (pending(session), amounts(status)) == (None, ("200m", "200m"))
+
+
+def test_what_others_hold_defers_a_resize_until_they_are_gone() -> None:
+    session = cluster(nodes=1)
+    create(session, pod("other", container=requesting("2")))
+    create(session, pod(container=requesting("100m")))
+    asks(session, "3")
+    found = pending(session)
+    assert found is not None and found[0] == "Deferred"
+    assert found[1].startswith("Node didn't have enough resource: cpu, requested: 3000, used: ")
+    session.request("DELETE", f"{PODS}/other")
+    assert amounts(get(session)["status"]) == ("100m", "100m"), "not before its next sync"
+    session.wait(90)
+    status = get(session)["status"]
+    assert (pending(session), amounts(status)) == (None, ("3", "3"))
+
+
+def test_a_restarted_kubelet_knows_what_a_pod_was_given() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(container=requesting("100m")))
+    asks(session, "100")
+    before = pending(session)
+    session.restart()
+    session.wait(5)
+    assert pending(session) == before
+    assert amounts(get(session)["status"]) == ("100m", "100m")
