@@ -219,9 +219,13 @@ class LocalClient:
         # behind the request: what was read from a cache for it still holds when it is handled
         try:
             outcome = await self._pipeline.handle(request)
-        except errors.ApiError:
+        except errors.ApiError as error:
+            if self._own:
+                self._cluster.counters.asked_itself(request.call, error.code)
             await self._cluster.kernel.spend(REQUEST_WORK)
             raise
+        if self._own:
+            self._cluster.counters.asked_itself(request.call, outcome.code)
         await self._cluster.kernel.spend(REQUEST_WORK)
         return outcome
 

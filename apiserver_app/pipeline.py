@@ -84,7 +84,7 @@ class Pipeline:
             if request.seats is not None:
                 self.cluster.flow.leave(request.seats)
             counters.in_flight[changes] -= 1
-            counters.answered(call, code, self.kernel.now - came)
+            request.sort = counters.answered(call, code, self.kernel.now - came, request.waited)
             task.span = parent
 
     async def _operate(self, request: Request) -> Outcome:

@@ -111,7 +111,7 @@ class Control:
         }  # fmt: skip
         if taken.queue is not None:
             detail["queue"] = taken.queue.index
-        request.seats = taken
+        request.seats, request.waited = taken, taken.waited
         return Decision("allow", detail)
 
     def _flow(self, user: User, call: Call) -> Flow:

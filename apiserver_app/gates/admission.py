@@ -59,6 +59,9 @@ class _Phase(Gate):
         self._counters.admitted(
             self.name, operation, decided - began, tuple(run.quiet), rejected=refusal is not None
         )
+        if run.called:  # validating ones are called side by side
+            took = [int(note.get("micros") or 0) for note in run.called]
+            request.waited += max(took) if self.name == "validating" else sum(took)
         for note in run.called:
             self._counters.called(self.name, operation, note, refusal.code if refusal else 0)
 

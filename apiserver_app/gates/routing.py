@@ -83,12 +83,14 @@ class Routing(Gate):
                 raise errors.method_not_allowed(info.group, info.plural, call.verb)
             raise errors.no_such_method()
         if request.check_answer is not None:
-            request.check_answer()
+            request.accepted = request.check_answer()
         if call.outside:
             said = deprecations.warnings(info, self._cluster.version)
             if said:
                 request.warnings += said
                 request.annotations[deprecations.AUDIT] = "true"
+                asked = (info.group, info.version, info.plural, call.subresource)
+                self._cluster.counters.deprecated.add(asked)
 
     def _nowhere(self, path: str) -> errors.ApiError:
         """Each of the three servers was offered the request, and none has the path. Go-restful

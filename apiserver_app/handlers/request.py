@@ -19,6 +19,7 @@ from apiserver_app.auditing.event import Event
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.server.counters import Sort
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
@@ -42,6 +43,7 @@ class Request:
     info: ResourceInfo
     # of an outside request: refuses one whose answer no form that it accepts can carry
     check_answer: Callable[[], object] | None = None
+    accepted: Any = None  # what it returned
     # of one for a path that is no resource: its document, if there is one
     document: Callable[[Call], Outcome | None] | None = None
     span = 0  # its record in the trace
@@ -52,6 +54,8 @@ class Request:
     audit: Event | None = None  # what is logged of it, if anything
     flow: tuple[str, str] = ("", "")  # uids of the flow schema and priority level
     seats: Any = None  # of flow control: given back with the answer
+    waited = 0  # in a queue and for webhooks, µs
+    sort: Sort  # by which it was counted
     operation: Operation
     # of a write
     attempt = 0  # how often somebody else was faster

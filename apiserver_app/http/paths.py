@@ -41,7 +41,7 @@ class PathHandler:
         self._discovery = discovery.Discovery(resources, bootstrap.ADVERTISED, services)
         self._openapi = documents.OpenApi(resources, services, lambda: cluster.kernel.now)
         self._build = discovery.version_info(cluster.version)
-        self._started = str(cluster.kernel.now // SECOND)
+        self._started = cluster.kernel.now // SECOND
 
     def handle(self, call: Call) -> Outcome | None:
         """Returns the document at a path, or None when there is none."""
@@ -71,8 +71,8 @@ class PathHandler:
             return self._describe(call.path, call)
         if path in ("/metrics", "/metrics/slis"):
             slis = path != "/metrics"
-            page = self._health_metrics() if slis else metrics.render(self._cluster, self._build)
-            headers = [("Process-Start-Time-Unix", self._started)]
+            page = self._health_metrics() if slis else self._metrics()
+            headers = [("Process-Start-Time-Unix", str(self._started))]
             return Outcome(200, value=page, content_type=exposition.CONTENT_TYPE, headers=headers)
         if root == "/debug":
             return self._debug(path, call)
@@ -110,6 +110,9 @@ class PathHandler:
             return _document(b"ok", _TEXT)
         code, text = health.answer(root, names, call.params, lambda name: name not in failed)
         return _answer(code, [("Content-Type", _TEXT), _NO_SNIFF], text.encode())
+
+    def _metrics(self) -> bytes:
+        return metrics.render(self._cluster, self._build, self._started)
 
     def _health_metrics(self) -> bytes:
         """What the checks said last, and how often."""

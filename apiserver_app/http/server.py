@@ -49,8 +49,10 @@ class Server:
             if outcome.stream is not None or outcome.selection is not None:
                 await self._stay(taken, outcome, reply, check)
                 return
-            accepted = check()
+            accepted = taken.accepted or check()
             status, more, body = await render.outcome(self.cluster, call, outcome, accepted)
+            if call.verb in _SIZED:
+                self.cluster.counters.sent(taken.sort, len(body))
             self._whole(request, reply, status, statuses.merged(self._headers(taken), more), body)
         except errors.ApiError as error:
             self._refuse(error, request, taken, headers, reply)
@@ -150,6 +152,7 @@ class Server:
 
 
 _NOTHING = ("", "", "")
+_SIZED = ("get", "list")
 
 
 def _routed(method: str, parsed: requestinfo.RequestInfo, info: ResourceInfo) -> int:

@@ -50,6 +50,7 @@ class Page(NamedTuple):
     continue_token: str
     remaining: int | None
     computed: list[Object] | None = None  # the objects of a resource that is not stored
+    looked_at: int = 0
 
 
 @dataclass(slots=True)
@@ -175,10 +176,11 @@ class Storage:
                 last = entries[position - 1].key
                 unfiltered = selects is None or selects is _any
                 remaining = len(entries) - position if unfiltered else None
-                return Page(selected, listed_at, encode_token(listed_at, last, prefix), remaining)
+                token = encode_token(listed_at, last, prefix)
+                return Page(selected, listed_at, token, remaining, None, position - begin)
             if selects is None or selects(self.object(info, entry)):
                 selected.append(entry)
-        return Page(selected, listed_at, "", None)
+        return Page(selected, listed_at, "", None, None, len(entries) - begin)
 
     def entries(self, info: ResourceInfo, selection: Selection) -> Sequence[mvcc.Entry]:
         """The current entries that the selection may match."""

@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from apiserver_app.handlers.call import Call
+from apiserver_app.handlers.server.counters import BUCKETS, Counters
+from apiserver_app.http.metrics import metrics
+from apiserver_app.machinery.meta import Credential
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap
 
@@ -45,7 +49,30 @@ FAMILIES: dict[str, tuple[str, set[str]]] = {
     "apiserver_flowcontrol_work_estimated_seats": ("histogram", SCHEMA),
     "apiserver_flowcontrol_watch_count_samples": ("histogram", SCHEMA),
     "apiserver_flowcontrol_seat_fair_frac": ("gauge", set()),
-}
+    "apiserver_request_sli_duration_seconds": ("histogram", SORT),
+    "apiserver_response_sizes": ("histogram", SORT),
+    "apiserver_requested_deprecated_apis":
+        ("gauge", {"group", "version", "resource", "subresource", "removed_release"}),
+    "apiserver_cache_list": ("counter", {"resource_prefix", "index"}),
+    "apiserver_cache_list_fetched_objects": ("counter", {"resource_prefix", "index"}),
+    "apiserver_cache_list_returned_objects": ("counter", {"resource_prefix"}),
+    "apiserver_storage_list": ("counter", {"resource"}),
+    "apiserver_storage_list_fetched_objects": ("counter", {"resource"}),
+    "apiserver_storage_list_evaluated_objects": ("counter", {"resource"}),
+    "apiserver_storage_list_returned_objects": ("counter", {"resource"}),
+    "apiserver_storage_size_bytes": ("gauge", {"storage_cluster_id"}),
+    "apiserver_selfrequest": ("counter", {"verb", "resource", "subresource"}),
+    "rest_client_requests": ("counter", {"code", "host", "method"}),
+    "aggregator_unavailable_apiservice": ("gauge", {"name"}),
+    "kube_apiserver_clusterip_allocator_allocated_ips": ("gauge", {"cidr"}),
+    "kube_apiserver_nodeport_allocator_available_ports": ("gauge", set()),
+    "kubernetes_build_info":
+        ("gauge", {"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date",
+                   "go_version", "compiler", "platform"}),
+    "process_cpu_seconds": ("counter", set()),
+    "process_resident_memory_bytes": ("gauge", set()),
+    "process_start_time_seconds": ("gauge", set()),
+}  # fmt: skip
 
 
 @functools.cache
@@ -58,6 +85,9 @@ def session() -> Session:
     run.request("GET", PODS, headers={"authorization": "Bearer wrong"}, user="")
     run.request("POST", "/api/v1/namespaces/absent/configmaps", configmap("b"))
     run.request("GET", f"{CONFIGMAPS}?watch=1&resourceVersion=0", settle=False)
+    run.request("GET", f"{CONFIGMAPS}?limit=1&resourceVersion=0")
+    run.request("GET", f"{PODS}?resourceVersion=1&resourceVersionMatch=Exact")
+    run.request("GET", "/api/v1/componentstatuses")
     return run
 
 
@@ -69,7 +99,8 @@ def families() -> Mapping[str, Any]:
 
 def value(sample_name: str, /, **labels: str) -> float:
     """The one sample with these labels, whatever others it has."""
-    family = next(one for one in families().values() if sample_name.startswith(one.name))
+    named = [one for one in families().values() if sample_name.startswith(one.name)]
+    family = max(named, key=lambda one: len(one.name))
     found = [
         sample.value
         for sample in family.samples
@@ -118,6 +149,35 @@ def test_what_was_done_is_counted() -> None:
     assert value(f"{prefix}nominal_limit_seats", priority_level="workload-low") == 245
     name = f"{prefix}dispatched_requests_total"
     assert value(name, flow_schema="exempt", priority_level="exempt") >= 5
+
+
+def test_answers_and_lists_are_counted_by_what_was_read_and_sent() -> None:
+    about = {"resource": "configmaps", "verb": "LIST", "scope": "namespace"}
+    assert value("apiserver_response_sizes_count", **about) == 1
+    assert value("apiserver_response_sizes_bucket", le="1000", **about) == 1
+    assert 100 < value("apiserver_response_sizes_sum", **about) < 1000
+    assert value("apiserver_requested_deprecated_apis", resource="componentstatuses") == 1
+    assert value("apiserver_storage_list_total", resource="pods") == 1
+    returned = value("apiserver_cache_list_returned_objects_total", resource_prefix="/configmaps")
+    assert 1 <= returned <= value(
+        "apiserver_cache_list_fetched_objects_total", resource_prefix="/configmaps"
+    )  # fmt: skip
+    assert value("aggregator_unavailable_apiservice", name="v1.apps") == 0
+    assert value("rest_client_requests_total", method="POST", code="201") >= 1
+    assert value("process_resident_memory_bytes") > value("process_open_fds") > 0
+
+
+def test_the_indicator_of_service_leaves_out_what_was_waited_for() -> None:
+    counters, call = Counters(), Call("create", "/x", Credential(), "agent", params={})
+    for waited in (0, 7_000_000, 7_000_000):
+        sort = counters.answered(call, 201, 8_000_000, waited)
+    assert counters.durations[sort].buckets[BUCKETS.index(8.0)] == 3
+    shown = metrics.undelayed(counters.durations[sort], counters.delayed[sort])
+    assert shown.bounds == BUCKETS[2:]
+    assert [(at, n) for at, n in zip(shown.bounds, shown.buckets, strict=False) if n] == [
+        (1.0, 2), (8.0, 1),
+    ]  # fmt: skip
+    assert shown.total == 10.0
 
 
 def test_a_reset_forgets_what_was_counted_but_not_who_is_served() -> None:

@@ -18,6 +18,7 @@ BUCKETS = (
 )  # fmt: skip
 # of authentication and authorization
 GATE_BUCKETS = tuple(0.001 * 2**power for power in range(15))
+SIZE_BUCKETS = tuple(1000.0 * 10**power for power in range(7))  # of bytes
 ADMISSION_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 WEBHOOK_BUCKETS = (*ADMISSION_BUCKETS, 10.0, 25.0)
 SORTS_MAX = 20_000  # counted apart; whatever comes beyond is not
@@ -32,6 +33,14 @@ class Counters:
     def __init__(self) -> None:
         self.requests: dict[tuple[Sort, bool, int], int] = {}
         self.durations: dict[Sort, Histogram] = {}
+        # of those that waited for webhooks or in a queue: all their time, and the rest of it
+        self.delayed: dict[Sort, tuple[Histogram, Histogram]] = {}
+        self.sizes: dict[Sort, Histogram] = {}  # of the answers to gets and lists from outside
+        self.own: dict[tuple[Sort, int], int] = {}  # requests of the API server to itself
+        # group, version, resource, subresource of deprecated kinds that were asked for
+        self.deprecated: set[tuple[str, str, str, str]] = set()
+        # whether from etcd, and resource -> lists, objects looked at, objects returned
+        self.lists: dict[tuple[bool, str], list[int]] = {}
         self.in_flight = {False: 0, True: 0}  # by whether it changes something
         self.gates: dict[tuple[str, str], Histogram] = {}  # gate and result
         self.users: dict[str, int] = {}
@@ -54,18 +63,51 @@ class Counters:
         self.__init__()  # type: ignore[misc]
         self.in_flight = serving
 
-    def answered(self, call: Call, code: int, micros: int) -> None:
+    def answered(self, call: Call, code: int, micros: int, waited: int) -> Sort:
+        """`waited` is how much of the time went by in queues and webhooks."""
         sort = _sort(call)
         key = (sort, "dryRun" in call.params, code)
-        self.requests[key] = self.requests.get(key, 0) + 1
+        try:
+            self.requests[key] += 1
+        except KeyError:
+            self.requests[key] = 1
         if call.verb == "watch":
-            return
-        found = self.durations.get(sort)
-        if found is None:
-            if len(self.durations) >= SORTS_MAX:
-                return
-            found = self.durations[sort] = Histogram(BUCKETS)
-        found.add(micros / SECOND)
+            return sort
+        try:
+            self.durations[sort].add(micros / SECOND)
+        except KeyError:
+            _add(self.durations, sort, BUCKETS, micros)
+        if waited:
+            if sort not in self.delayed:
+                self.delayed[sort] = Histogram(BUCKETS), Histogram(BUCKETS)
+            whole, rest = self.delayed[sort]
+            whole.add(micros / SECOND)
+            rest.add((micros - waited) / SECOND)
+        return sort
+
+    def sent(self, sort: Sort, size: int) -> None:
+        """The body of an answer to a get or list."""
+        try:
+            self.sizes[sort].add(size)
+        except KeyError:
+            if len(self.sizes) < SORTS_MAX:
+                found = self.sizes[sort] = Histogram(SIZE_BUCKETS)
+                found.add(size)
+
+    def asked_itself(self, call: Call, code: int) -> None:
+        """The API server was its own client."""
+        key = (_sort(call), code)
+        self.own[key] = self.own.get(key, 0) + 1
+
+    def listed(self, resource: str, looked_at: int, returned: int, *, etcd: bool) -> None:
+        """A list was read, from etcd or from the watch cache."""
+        try:
+            found = self.lists[etcd, resource]
+        except KeyError:
+            found = self.lists[etcd, resource] = [0, 0, 0]
+        found[0] += 1
+        found[1] += looked_at
+        found[2] += returned
 
     def passed(self, gate: str, result: str, micros: int) -> None:
         """A request went through authentication or authorization, or was refused there."""

@@ -14,8 +14,6 @@ from apiserver_app.registry import generic, storagecalls
 from apiserver_app.registry.generic import Selection
 
 COMPUTED = "componentstatuses"  # not stored
-
-
 _TRUE = ("1", "t", "true")
 
 
@@ -61,12 +59,14 @@ class List(Operation):
         _check_fresh(request, options.at_least)
         if info.plural == COMPUTED:
             return componentstatus.page(request, selection)
-        if readpath.of(request.call, cluster.version).by == readpath.ETCD:
+        etcd = readpath.of(request.call, cluster.version).by == readpath.ETCD
+        if etcd:
             cluster.counters.stored("list", info.key, 0)
         page = cluster.storage.page(
             info, cluster.strategy(info), selection,
             limit=options.limit, token=options.token, revision=options.revision,
         )  # fmt: skip
+        cluster.counters.listed(info.key, page.looked_at, len(page.entries), etcd=etcd)
         return Outcome(200, page=page)
 
 
