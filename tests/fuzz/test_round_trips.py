@@ -71,7 +71,11 @@ def test_what_is_stored_is_read_written_and_patched_in_every_format(
 
     patch = {"metadata": {"annotations": {"example.com/more": "1"}}}
     patched = session.request("PATCH", path, patch, headers=MERGE).json()
-    assert patched == session.request("GET", path).json()
+    revision = patched["metadata"]["resourceVersion"]  # a controller may have written since
+    name = f"fieldSelector=metadata.name={made['metadata']['name']}"
+    exact = f"{path_of(info)}?{name}&resourceVersion={revision}&resourceVersionMatch=Exact"
+    (stored,) = session.request("GET", exact).json()["items"]
+    assert patched == {"kind": patched["kind"], "apiVersion": patched["apiVersion"], **stored}
     assert patched["metadata"]["annotations"].pop("example.com/more") == "1"
     for obj in (patched, there):
         for name in ("generation", "managedFields", "resourceVersion"):
