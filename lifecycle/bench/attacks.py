@@ -269,7 +269,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "patches whose copies double": patched(_copies(), JSON_PATCH),
     "deep merge patches": patched(b'{"a":' * 20_000 + b"1" + b"}" * 20_000, MERGE),
-    "wide merge patches": patched({"data": {f"k{n}": "" for n in range(59_000)}}, MERGE),
+    "wide merge patches": patched({"data": {f"k{n}": "" for n in range(115_000)}}, MERGE),
     "directives of strategic patches": patched(
         {"metadata": {"$deleteFromPrimitiveList/finalizers": [f"f{n}" for n in range(50_000)]}},
         STRATEGIC,

@@ -21,7 +21,7 @@ from apiserver_app.machinery.serializer import gojson, yamlbody
 YAML = "application/yaml"
 DUPLICATES_MAX = 100
 PARTS_MAX = 25_000  # maps and lists in total; upstream limits only the body's size
-VALUES_MAX = 60_000  # fields and items of all of them
+VALUES_MAX = 120_000  # fields and items of all of them
 DEPTH_MAX = 100  # nesting of maps and lists; upstream's limit is 10,000
 
 
