@@ -69,6 +69,10 @@ class Kubectl:
         """The same program, looking into that namespace."""
         return Kubectl(self.program, self._data_dir, self._home, namespace=namespace)
 
+    def forget(self) -> None:
+        """What it has cached of discovery, ten minutes long: `get all` asks for each of it."""
+        shutil.rmtree(self._home / ".kube" / "cache", ignore_errors=True)
+
     @contextlib.contextmanager
     def space(self, name: str) -> Iterator[Kubectl]:
         """A namespace for some tests, ready for pods; it is deleted behind them."""

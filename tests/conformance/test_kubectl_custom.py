@@ -95,6 +95,7 @@ def kubectl(kubectl: Kubectl) -> Iterator[Kubectl]:
         within("apply", "-f", "-", given=CRONTAB)
         yield within
     kubectl("delete", "crd", NAME)
+    kubectl.forget()
 
 
 def test_get_prints_the_definitions_columns(kubectl: Kubectl) -> None:
