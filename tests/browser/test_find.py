@@ -76,7 +76,7 @@ def test_heartbeats_are_marks_once_their_chip_is_pressed(look: Look) -> None:
 def test_where_the_pointer_is_on_the_axis_stands_what_was_then(look: Look, demo: Demo) -> None:
     asking.run(demo, "seen", 1)
     sight = look()
-    sight.page.locator(".plot .bar-box").first.hover()
+    sight.page.locator(".plot").hover(position={"x": 120, "y": 60})
     expect(sight.page.locator(".plot .hover text")).to_have_text(re.compile(r"^\+.* · r\d+ · \w"))
     sight.page.locator("#bar").hover()
     expect(sight.page.locator(".plot .hover")).to_have_count(0)
