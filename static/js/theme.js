@@ -9,6 +9,6 @@
     localStorage.getItem('lang') ||
     (navigator.language.startsWith('zh') ? 'zh' : 'en');
   root.lang = lang === 'zh' ? 'zh-Hans' : 'en';
-  root.dataset.layout =
-    root.dataset.theme === 'projector' || innerWidth < 1600 ? 'compact' : 'roomy';
+  const isWide = root.dataset.theme !== 'projector' && matchMedia('(min-width: 100em)').matches;
+  root.dataset.layout = isWide ? 'roomy' : 'compact';
 })();

@@ -30,6 +30,9 @@ def test_a_stopped_server_refuses_connections_until_it_is_started(
     dialog = sight.page.get_by_role("dialog")
     dialog.get_by_role("button", name="How this API server was built").click()
     dialog.get_by_role("button", name="Stop the API server").click()
+    sight.says(dialog, "ends every watch")
+    assert asking.state(demo)["apiserver"] == "serving"
+    dialog.get_by_role("button", name="Stop it for all").click()
 
     sight.says(banner, "The API server is stopped.")
     refused = kubectl.fails("get", "configmaps")

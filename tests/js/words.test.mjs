@@ -22,6 +22,12 @@ test('both languages have the same sentences', () => {
   assert.deepEqual(Object.keys(CHINESE).sort(), Object.keys(ENGLISH).sort());
 });
 
+test('Chinese has the terms of the official documentation', () => {
+  const others = /命名空间|[个的]容忍[^度]|发布 ·/; // 名字空间, 容忍度, 上线
+  const wrong = Object.entries(CHINESE).filter(([, text]) => others.test(text));
+  assert.deepEqual(wrong, []);
+});
+
 test('both languages use the same parameters in a sentence', () => {
   const names = (/** @type {string} */ text) =>
     [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort();

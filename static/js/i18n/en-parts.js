@@ -130,4 +130,10 @@ export default {
   'fact.modelledCost': 'Modelled time of this gate',
   'fact.reads': 'Reads from the caches',
   'fact.moreCached': 'and {n} more cache{n||s}',
+  'services.title': 'Services',
+  'services.ready': '{n} of {of} ready · r{rev}',
+  'services.none': 'no endpoints',
+  'services.in': '{what}: gets requests',
+  'services.out': '{what}: not ready, gets no requests',
+  'services.more': 'and {n} more Services',
 };

@@ -88,6 +88,7 @@ export default {
   'server.stop': 'Stop the API server',
   'server.start': 'Start it again',
   'server.stopText': 'It answers what is under way, ends every watch, and listens no more.',
+  'server.stopSure': 'Stop it for all',
   'server.stopping': 'The API server stops.',
   'server.stoppingText': '/readyz fails first. What is under way is still answered.',
   'server.stopped': 'The API server is stopped.',

@@ -38,7 +38,7 @@ export default {
   'plugin.change.title': '{plugin} 对 {kind} 做了 {n} 处改动。',
   'plugin.ServiceAccount.change.title': 'ServiceAccount 插件给了这个 Pod 一个身份。',
   'plugin.ServiceAccount.why':
-    '模板没有指定服务账号，插件选用了 *{account}*：它存在于该命名空间，且允许自动挂载。插件添加了一个卷，kubelet 将通过它获取只属于此 Pod、有效期 ' +
+    '模板没有指定服务账号，插件选用了 *{account}*：它存在于该名字空间，且允许自动挂载。插件添加了一个卷，kubelet 将通过它获取只属于此 Pod、有效期 ' +
     '{seconds} 秒的令牌。',
   'plugin.ServiceAccount.prevent':
     '在 Pod 或账号上写 `automountServiceAccountToken: false`。那样只会设置 serviceAccountName。',
@@ -48,10 +48,10 @@ export default {
     '一个 `globalDefault: true` 的 PriorityClass，或在 Pod 上写 `priorityClassName`。',
   'plugin.DefaultTolerationSeconds.change.title': '节点失联时，这个 Pod 可以再留一会儿。',
   'plugin.DefaultTolerationSeconds.why':
-    '添加了两个容忍：如果节点未就绪或不可达，{seconds} 秒后驱逐 Pod。',
+    '添加了两个容忍度：如果节点未就绪或不可达，{seconds} 秒后驱逐 Pod。',
   'plugin.DefaultTolerationSeconds.prevent':
-    '自己写 `node.kubernetes.io/not-ready` 和 `node.kubernetes.io/unreachable` 的容忍。',
-  'plugin.LimitRanger.change.title': '命名空间的 LimitRange 补上了没有要求的值。',
+    '自己写 `node.kubernetes.io/not-ready` 和 `node.kubernetes.io/unreachable` 的容忍度。',
+  'plugin.LimitRanger.change.title': '名字空间的 LimitRange 补上了没有要求的值。',
   'request.begins': '{client} 发送 {verb} {what}。',
   'request.create': '{kind} {name} 已存储，修订 {rev}。',
   'request.update': '{kind} {name} 已改变：修订 {rev}。',
@@ -174,7 +174,7 @@ export default {
   'step.sandbox.begin': '在 {node} 上为 {pod} 建立沙箱。',
   'step.sandbox.end': '{pod} 的沙箱已就绪。',
   'step.sandbox.fail': '无法为 {pod} 建立沙箱。',
-  'step.sandbox.what': '每个 Pod 一个沙箱：容器共享网络和命名空间。',
+  'step.sandbox.what': '每个 Pod 一个沙箱：容器共享网络和名字空间。',
   'step.network.begin': '网络插件在找一个地址。',
   'step.network.end': '{pod} 的地址是 {ip}。',
   'step.network.fail': '{pod} 没有地址。',

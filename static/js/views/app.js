@@ -451,10 +451,11 @@ function wordsIn(/** @type {string} */ text) {
   return text.split(/\s+/).length + signs / 2;
 }
 
-/** Roomy or compact, by the window's width; the projector is always compact. */
+/** Roomy or compact, by the letters that a line has room for; the projector is always compact. */
 function fitLayout() {
   const root = document.documentElement;
-  const layout = root.dataset.theme === 'projector' || innerWidth < 1600 ? 'compact' : 'roomy';
+  const isWide = root.dataset.theme !== 'projector' && matchMedia('(min-width: 100em)').matches;
+  const layout = isWide ? 'roomy' : 'compact';
   if (root.dataset.layout !== layout) root.dataset.layout = layout;
 }
 

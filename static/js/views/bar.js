@@ -102,6 +102,7 @@ function transport(ctx) {
       glyph(sign),
     );
   const running = player.isRunning;
+  const main = words.t(running ? 'bar.pause' : 'bar.play');
   return h(
     'div.transport',
     { key: 'transport', role: 'toolbar', 'aria-label': words.t('bar.time') },
@@ -109,9 +110,9 @@ function transport(ctx) {
     button('backHop', 'back', () => act.step(-1, false), 'ArrowLeft'),
     h(
       'button.main',
-      { 'aria-keyshortcuts': 'Space', onClick: () => act.toggle() },
+      { 'aria-keyshortcuts': 'Space', 'aria-label': main, onClick: () => act.toggle() },
       glyph(running ? 'pause' : 'play'),
-      h('span', null, words.t(running ? 'bar.pause' : 'bar.play')),
+      h('span', null, main),
     ),
     button('hop', 'step', () => act.step(1, false), 'ArrowRight'),
     button('request', 'last', () => act.step(1, true), 'Shift+ArrowRight'),

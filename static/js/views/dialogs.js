@@ -4,7 +4,7 @@ import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
 import { startupBlocks } from '../core/explain/startup.js';
 import { blockView, legend } from './inspector.js';
-import { questions, runButton, startOver } from './questions.js';
+import { asksFirst, questions, runButton } from './questions.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {{id: string, name?: string, cluster?: string, kubernetes?: string, last?: number}}
@@ -91,7 +91,7 @@ function help(ctx) {
 
 /** What one can begin with, at any time. @param {Context} ctx */
 function begin(ctx) {
-  const { words, player } = ctx;
+  const { words, player, act } = ctx;
   return dialog(
     ctx,
     words.t('begin.title'),
@@ -99,7 +99,7 @@ function begin(ctx) {
     runButton(ctx),
     h('h2', null, words.t('start.questions')),
     questions(ctx, 'questions'),
-    startOver(ctx),
+    player.drives ? asksFirst(ctx, 'begin.over', 'again', act.startOver) : null,
   );
 }
 
@@ -112,12 +112,7 @@ function startup(ctx) {
     ctx,
     words.t('startup.title'),
     player.drives && runs
-      ? h(
-          'div.form',
-          null,
-          h('p', null, words.t('server.stopText')),
-          h('button.act', { onClick: () => act.server('stop') }, words.t('server.stop')),
-        )
+      ? asksFirst(ctx, 'server.stop', 'deny', () => act.server('stop'))
       : null,
     h(
       'div.startup',

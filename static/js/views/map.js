@@ -10,6 +10,7 @@ import { lessonBanner } from './lesson.js';
 import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
 import { busyComponent, client, controllers, invitation, schedulerBox } from './requesters.js';
 import { board } from './scheduling.js';
+import { servicesBand } from './services.js';
 import { tape } from './tape.js';
 import { wantedStrip } from './wanted.js';
 import { drawWires } from './wires.js';
@@ -75,7 +76,11 @@ function columns(ctx, model) {
     schedulerBox(ctx),
   ];
   const api = ctx.focus === 'all' ? slimCorridor(ctx, model) : corridor(ctx, model);
-  return [column('a', askers), column('b', api), column('c', nodeCards(ctx, null))];
+  return [
+    column('a', askers),
+    column('b', api),
+    column('c', nodeCards(ctx, null), servicesBand(ctx)),
+  ];
 }
 
 /** The scheduling cycle shown: the selected one, or the newest on the way. @param {Context} ctx */

@@ -29,14 +29,15 @@ export function questionActions(app, apply) {
       Object.assign(ui, { dialog: 'begin', menu: '', sure: false });
       app.draw();
     },
-    /** Start over with an empty cluster; the first call only asks. @param {boolean} sure */
-    startOver(sure) {
+    /** Say what would be lost. */
+    ask() {
       ui.sure = true;
-      if (sure) {
-        Object.assign(ui, { dialog: '', lesson: null, answers: [] });
-        app.control({ action: 'reset' });
-      }
       app.draw();
+    },
+    /** Another, empty cluster in place of this one. */
+    startOver() {
+      Object.assign(ui, { dialog: '', lesson: null, answers: [] });
+      app.control({ action: 'reset' });
     },
     /** @param {string} name */
     async card(name) {
@@ -133,26 +134,20 @@ function card(ctx, { name, tone, sign, seconds }, isDone) {
 export const titleOf = ({ words, state }, name) =>
   words.t(`cards.${name}`, { n: scenarios.crowdSize(state) });
 
-/** Another, empty cluster in place of this one; asks once. @param {Context} ctx */
-export function startOver({ words, act, player, ui }) {
-  if (!player.drives) return null;
-  const ask = h(
-    'button.act',
-    { key: 'ask', onClick: () => act.startOver(false) },
-    glyph('again'),
-    words.t('begin.over'),
-  );
-  if (!ui.sure) return h('div.form', { key: 'over' }, ask);
+/**
+ * What all who look lose by: the first press only asks.
+ * @param {Context} ctx @param {string} key  of its words: what it is called, Text, and Sure
+ * @param {string} sign @param {() => void} go
+ */
+export function asksFirst({ words, act, ui }, key, sign, go) {
+  const button = (/** @type {string} */ style, /** @type {string} */ name, onClick = go) =>
+    h(`button.act${style}`, { key: name, onClick }, glyph(sign), words.t(name));
+  if (!ui.sure) return h('div.form', { key }, button('', key, act.ask));
   return h(
     'div.form',
-    { key: 'sure', role: 'alertdialog', 'aria-label': words.t('begin.over') },
-    h('p', null, words.t('begin.overText')),
-    h(
-      'button.act.first',
-      { key: 'sure', onClick: () => act.startOver(true) },
-      glyph('again'),
-      words.t('begin.overSure'),
-    ),
+    { key: 'sure', role: 'alertdialog', 'aria-label': words.t(key) },
+    h('p', null, words.t(`${key}Text`)),
+    button('.first', `${key}Sure`),
   );
 }
 

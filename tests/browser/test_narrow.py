@@ -1,0 +1,68 @@
+"""A phone, and windows at 200 %: one column, in which one still follows and acts."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+PHONE, TWICE, HALF = (390, 844), (640, 360), (960, 540)  # 1280 and 1920 px at 200 %
+
+
+@pytest.fixture(scope="module", autouse=True)
+def told(demo: Demo) -> None:
+    asking.run(demo, "web")
+
+
+@pytest.mark.parametrize("size", [PHONE, TWICE, HALF])
+@pytest.mark.parametrize("query", ["theme=light&lang=en", "theme=dark&lang=zh"])
+def test_nothing_is_cut_covered_or_too_small_for_a_finger(
+    look: Look, size: tuple[int, int], query: str
+) -> None:
+    sight = look(size, query=query)
+    assert_laid_out(sight)
+    for part in (".map[data-focus=scheduler]", ".map[data-focus=api]"):
+        back_to(sight, part)
+        assert_laid_out(sight)
+
+
+def test_a_follower_sees_headline_gates_and_controls_at_once(look: Look) -> None:
+    sight = look(PHONE)
+    back_to(sight, ".map[data-focus=api]")
+
+    expect(sight.headline).to_be_in_viewport(ratio=1)
+    expect(sight.gate("authentication")).to_be_in_viewport(ratio=1)
+    play = sight.button("Go on")
+    expect(play).to_be_in_viewport(ratio=1)
+    sight.page.mouse.wheel(0, 600)
+    expect(sight.headline).to_be_in_viewport(ratio=1)
+    expect(play).to_be_in_viewport(ratio=1)
+
+
+def test_a_manifest_is_sent_and_its_end_is_read_on_a_phone(look: Look) -> None:
+    sight = look(PHONE)
+    sight.send(asking.deployment("phone", 1))
+    sight.says(sight.headline, "1 of 1 pods are ready")
+    sight.button("Speed max").click()
+    expect(sight.button("×10")).to_be_in_viewport(ratio=1)
+
+
+def back_to(sight: Sight, part: str) -> None:
+    """Back, hop by hop and request by request, until that part is seen."""
+    for _ in range(60):
+        if sight.page.locator(part).count():
+            return
+        sight.press("Shift+ArrowLeft", "ArrowLeft")
+        sight.settle()
+    raise AssertionError(f"{part} was never seen")
+
+
+def assert_laid_out(sight: Sight) -> None:
+    sight.settle()
+    wrong = [*sight.page.evaluate(measures.LAYOUT), *sight.page.evaluate(measures.TARGETS)]
+    wrong += sight.page.evaluate(measures.CONTRAST)
+    assert wrong == [], "\n".join(wrong)

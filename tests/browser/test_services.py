@@ -1,0 +1,89 @@
+"""A service stands below the nodes with its address, and its endpoints as discs."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, Look, Sight
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+
+
+@pytest.fixture(scope="module")
+def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    return Kubectl(kubectls.newest(), demo.data_dir, tmp_path_factory.mktemp("home"))
+
+
+def test_endpoints_are_discs_and_one_leaves_with_its_pod(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    asking.run(demo, "web", 2)
+    kubectl("expose", "deployment", "web", "--port=80")
+    asking.until(lambda: len(addresses(demo)) == 2)
+    before = slice_of(demo)["metadata"]["resourceVersion"]
+    sight = look(COMPACT)
+    band = sight.page.get_by_role("region", name="Services")
+    sight.says(band, asking.objects(demo, "services/specs")["web"]["spec"]["clusterIP"])
+    assert discs(sight) == addresses(demo)
+    sight.says(band, f"2 of 2 ready · r{before}")
+    assert_laid_out(sight)
+
+    kubectl("scale", "deployment", "web", "--replicas=1")
+
+    expect(band.locator(".disc")).to_have_count(1)
+    asking.until(lambda: len(addresses(demo)) == 1)
+    assert discs(sight) == addresses(demo)
+    past = look(COMPACT, query=f"lang=zh&theme=dark&r={before}")
+    past.says(past.page.get_by_role("region", name="Service"), f"2/2 就绪 · r{before}")
+    assert_laid_out(past)
+
+
+def test_who_is_not_ready_is_a_dashed_disc_that_gets_no_requests(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    probe = {"exec": {"command": ["false"]}}
+    container = {"name": "web", "image": "nginx", "readinessProbe": probe}
+    asking.apply(
+        demo,
+        json.dumps({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "shy", "labels": {"app": "web"}},
+            "spec": {"containers": [container]},
+        }),
+    )  # fmt: skip
+    sight = look()
+
+    out = sight.page.locator(".disc.is-out")
+    expect(out).to_have_count(1)
+    expect(out).to_have_attribute("title", re.compile("^shy, .*: not ready, gets no requests$"))
+    assert_laid_out(sight)
+
+
+def slice_of(demo: Demo) -> dict[str, Any]:
+    found = asking.objects(demo, "endpointslices")
+    return next(one for name, one in found.items() if name.startswith("web-"))
+
+
+def addresses(demo: Demo) -> set[str]:
+    return {one["addresses"][0] for one in slice_of(demo).get("endpoints") or []}
+
+
+def discs(sight: Sight) -> set[str]:
+    """The addresses that the discs name."""
+    titles = sight.page.locator(".disc").evaluate_all("all => all.map((one) => one.title)")
+    return {title.split(", ")[1].split(":")[0] for title in titles}
+
+
+def assert_laid_out(sight: Sight) -> None:
+    sight.settle()
+    wrong = [*sight.page.evaluate(measures.LAYOUT), *sight.page.evaluate(measures.CONTRAST)]
+    assert wrong == [], json.dumps(wrong)
