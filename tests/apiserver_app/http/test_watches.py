@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.http import watches
+from apiserver_app.http import encode, watches
 from apiserver_app.registry import watchcache
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import (
@@ -283,3 +283,21 @@ def test_a_watch_whose_time_is_up_ends_once_all_was_read() -> None:
         answer.on("took", watches.WINDOW_BYTES)
     assert answer.done
     assert sorted(told(answer)) == [("ADDED", "a"), ("ADDED", "kube-root-ca.crt")]
+
+
+def test_an_event_is_written_once_for_all_who_watch(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write = encode.watch_line
+
+    def counted(kind: str, value: bytes) -> bytes:
+        written.append(kind)
+        return write(kind, value)
+
+    answers = [watch(session) for _ in range(3)]
+    monkeypatch.setattr(encode, "watch_line", counted)
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    session.request("DELETE", f"{CONFIGMAPS}/b")
+    assert written == ["ADDED", "DELETED"]
+    assert [told(answer)[-2:] for answer in answers] == 3 * [[("ADDED", "b"), ("DELETED", "b")]]
