@@ -6,6 +6,10 @@ and pkg/storage/etcd3/metrics.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import TypeVar
+
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.server.counters import BUCKETS, Sort
 from apiserver_app.http.metrics import flowcontrol, gates, process
@@ -16,6 +20,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry.apiregistration import apiservices
 from apiserver_app.registry.core.service.ranges import ADDRESSES, PORTS
 
+_V = TypeVar("_V")
 _SORT = ("verb", "group", "version", "resource", "subresource", "scope")
 
 
@@ -40,6 +45,11 @@ def render(cluster: ClusterContext, build: Object, started: int) -> bytes:
 
 def _of(sort: Sort) -> dict[str, object]:
     return dict(zip(_SORT, sort, strict=True))
+
+
+def _by_sort(values: Mapping[Sort, _V]) -> Iterator[tuple[dict[str, object], _V]]:
+    for sort, value in sorted(values.items(), key=itemgetter(0)):
+        yield {"component": "apiserver", **_of(sort)}, value
 
 
 def _requests(cluster: ClusterContext, page: Page) -> None:
@@ -67,10 +77,7 @@ def _requests(cluster: ClusterContext, page: Page) -> None:
         "apiserver_longrunning_requests",
         "Gauge of all active long-running apiserver requests broken out by verb, group, version, "
         "resource, scope and component. Not all requests are tracked this way.",
-        (
-            ({"component": "apiserver", **_of(sort)}, count)
-            for sort, count in sorted(_watches(cluster).items())
-        ),
+        _by_sort(_watches(cluster)),
     )
     page.gauge(
         "apiserver_current_inflight_requests",
@@ -91,19 +98,18 @@ def _answers(cluster: ClusterContext, page: Page) -> None:
         "Response latency distribution (not counting webhook duration and priority & fairness "
         "queue wait times) in seconds for each verb, group, version, resource, subresource, scope "
         "and component.",
-        (
-            ({"component": "apiserver", **_of(sort)}, undelayed(one, counters.delayed.get(sort)))
-            for sort, one in sorted(counters.durations.items())
+        _by_sort(
+            {
+                sort: undelayed(one, counters.delayed.get(sort))
+                for sort, one in counters.durations.items()
+            }
         ),
     )
     page.histogram(
         "apiserver_response_sizes",
         "Response size distribution in bytes for each group, version, verb, resource, subresource, "
         "scope and component.",
-        (
-            ({"component": "apiserver", **_of(sort)}, one)
-            for sort, one in sorted(counters.sizes.items())
-        ),
+        _by_sort(counters.sizes),
     )
     names = ("group", "version", "resource", "subresource")
     page.gauge(

@@ -25,9 +25,10 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import FOREVER, QUARANTINED, UNBROKEN_MAX, Task
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting import quarantine
+from lifecycle.hosting.port.links import LARGE_BYTES
 from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clock import Clock, Wall
-from lifecycle.hosting.worker.inbox import LARGE_BYTES, Inbox
+from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace import storage
 
 LIVE_BYTES_MAX = 16 << 20  # a batch beyond this, of one huge record, is left to the store
@@ -90,7 +91,8 @@ class ClusterHost:
         label = f"request {request.method} {request.path[:PATH_CHARACTERS]} {sum_:08x}".encode()
 
         line, size = _line(request), len(request.body)
-        if size > LARGE_BYTES:
+        is_large = size > LARGE_BYTES
+        if is_large:
             line += " large"
 
         async def serve_large() -> None:
@@ -103,7 +105,6 @@ class ClusterHost:
             if label in kernel.quarantined:
                 reply.head(*_refusal())
             elif is_open():
-                is_large = size > LARGE_BYTES
                 if is_large:
                     self.inbox.hold(line)
                 coro = serve_large() if is_large else server.serve(request, reply)

@@ -13,8 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-LARGE_BYTES = 64 << 10
-
 # what it is, its data for the log, what it starts, its bytes
 Input = tuple[str, Any, Callable[[], Any], int]
 

@@ -12,11 +12,12 @@ from apiserver_app.etcd.backend import ClusterState, InputRow, LogRow, MemoryBac
 from apiserver_app.http.exchange import Request
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting import scripted
+from lifecycle.hosting.port.links import LARGE_BYTES
 from lifecycle.hosting.scripted import Answer, identity
 from lifecycle.hosting.worker import clusterhost
 from lifecycle.hosting.worker.clock import MAX, RUN
 from lifecycle.hosting.worker.clusterhost import ClusterHost
-from lifecycle.hosting.worker.inbox import LARGE_BYTES, Inbox
+from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace.recorder import Breakpoint
 from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 from tests.sim.test_story import DEPLOYMENTS, deployment
