@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 ERASED = "~"  # begins the name of a cluster that is to be deleted; no other name does
+FORK = "-fork-"  # in the name of a fork, which ends with its worker; in no other name
 
 
 class LogRow(NamedTuple):

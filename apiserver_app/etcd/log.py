@@ -17,7 +17,7 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
-from apiserver_app.etcd.backend import ERASED, ClusterState, InputRow, LogRow, Segment
+from apiserver_app.etcd.backend import ERASED, FORK, ClusterState, InputRow, LogRow, Segment
 from apiserver_app.etcd.errors import NO_SPACE, StoreError
 from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
 
@@ -55,6 +55,12 @@ _UPDATE_CLUSTER = (
 )
 _SWEPT = ((_LOG, 100), (_SEGMENTS, 100), (_INPUTS, 1000), (_VOLUMES, 10))  # rows a step: 5 ms
 _COMPACTED = f"UPDATE {_CLUSTERS} SET compacted=%s WHERE id=%s"
+# table, columns, the one that numbers its rows, rows a step: 5 ms
+_COPIED = (
+    (_LOG, f"{_COLUMNS}, checksum", "revision", 200),
+    (_SEGMENTS, "first, last, t, data", "last", 4000),
+    (_INPUTS, "n, step, t, seq, data", "n", 500),
+)
 
 
 class DatabaseBackend:
@@ -197,11 +203,46 @@ class DatabaseBackend:
             return int(cursor.rowcount)
 
     def erase(self) -> None:
-        """Frees the name for a new cluster; what was stored is deleted by `sweep`, in steps."""
+        """Frees the name for a new cluster; what was stored is deleted by `sweep`, in steps.
+        Raises StoreError."""
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"UPDATE {_CLUSTERS} SET name=%s WHERE id=%s", (f"{ERASED}{self._id}", self._id)
+                )
+        except OperationalError as error:
+            raise refusal(error) from error
+
+    def copy(self, source: DatabaseBackend, revision: int, seq: int) -> Iterator[float]:
+        """Copies another cluster's revisions up to one, the segments that end at a record or before
+        it, and the inputs admitted before that, in steps; yields the part that is done. Raises
+        StoreError."""
         with connection.cursor() as cursor:
-            cursor.execute(
-                f"UPDATE {_CLUSTERS} SET name=%s WHERE id=%s", (f"{ERASED}{self._id}", self._id)
-            )
+            inputs = source._inputs_until(cursor, seq + 1)[1] - 1
+        try:
+            for done, (end, table) in enumerate(zip((revision, seq, inputs), _COPIED, strict=True)):
+                yield from ((done + part) / 3 for part in self._copy(source._id, end, *table))
+        except OperationalError as error:
+            raise refusal(error) from error
+
+    def _copy(
+        self, source: int, end: int, table: str, columns: str, by: str, step: int
+    ) -> Iterator[float]:
+        begin = self._number(f"SELECT MIN({by}) FROM {table} WHERE cluster_id=%s", source) - 1
+        for after in range(max(0, begin), end, step):
+            until = min(after + step, end)
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(
+                    f"INSERT INTO {table} (cluster_id, {columns}) SELECT %s, {columns} "
+                    f"FROM {table} WHERE cluster_id=%s AND {by}>%s AND {by}<=%s",
+                    (self._id, source, after, until),
+                )
+            yield until / end
+
+    def _number(self, query: str, *values: int) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute(query, values)
+            return int(cursor.fetchone()[0] or 0)
 
     def segments(self, first: int, last: int) -> Iterator[Segment]:
         with connection.cursor() as cursor:
@@ -297,6 +338,14 @@ def _wait_for_the_disk(connection: Any, wanted: bool) -> None:
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         connection.ensure_connection()
         connection.connection.execute(f"PRAGMA synchronous={'FULL' if wanted else 'NORMAL'}")
+
+
+def erase_forks() -> None:
+    """As `erase`, of all forks."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {_CLUSTERS} SET name='{ERASED}' || id WHERE name LIKE %s", (f"%{FORK}%",)
+        )
 
 
 def sweep() -> bool:

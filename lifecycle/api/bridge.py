@@ -36,6 +36,11 @@ def edge_of(request: Request) -> app.Services:
     return services
 
 
+def served(request: Request) -> str:
+    """The cluster that the demo serves; others are forks."""
+    return str((edge_of(request).port.info or {}).get("cluster", "demo"))
+
+
 def upload_of(request: Request) -> BinaryIO:
     """The file that the edge wrote the body to, of a path that takes uploads.
 

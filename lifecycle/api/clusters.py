@@ -7,7 +7,7 @@ from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import exceptions, parsers
+from rest_framework import exceptions, parsers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -35,8 +35,8 @@ class ClusterList(APIView):
     @extend_schema(responses=serializers.ClusterListSerializer, operation_id="clusters_list")
     def get(self, request: Request) -> Response:
         """Every cluster that runs here."""
-        info = bridge.edge_of(request).port.info or {}
-        names = info.get("clusters") or [info.get("cluster", "demo")]
+        served = bridge.served(request)
+        names = [served, *sorted(bridge.edge_of(request).port.clusters - {served})]
         return Response(
             {
                 "clusters": [
@@ -51,6 +51,12 @@ class ClusterState(APIView):
     def get(self, request: Request, cluster: str) -> Response:
         """A cluster's clock, what holds it, and how far its trace is."""
         return Response(states.shown(cluster, bridge.control(request, cluster, "state", {})))
+
+    @extend_schema(responses={204: None}, operation_id="fork_remove")
+    def delete(self, request: Request, cluster: str) -> Response:
+        """Remove a fork; the cluster that the demo serves is refused."""
+        bridge.control(request, bridge.served(request), "remove_fork", {"name": cluster})
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class Control(APIView):

@@ -114,6 +114,46 @@ class ClusterListSerializer(serializers.Serializer[Any]):
     clusters = StateSerializer(many=True)
 
 
+class NewForkSerializer(serializers.Serializer[Any]):
+    """Where and how a fork begins."""
+
+    seq = serializers.IntegerField(required=False, help_text="right after this record; or")
+    revision = serializers.IntegerField(required=False, help_text="right after this write")
+    seed = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**63 - 1,
+        help_text="of its random numbers from there on; else they go on as the cluster's",
+    )  # fmt: skip
+    title = serializers.CharField(required=False, max_length=100, allow_blank=True)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if ("seq" in given) == ("revision" in given):
+            raise serializers.ValidationError('a moment is needed: either "seq" or "revision"')
+        return given
+
+
+class ForkSerializer(serializers.Serializer[Any]):
+    """A cluster that began as another one was at a moment of its trace."""
+
+    name = serializers.CharField(help_text="of the cluster that it is, once it is ready")
+    cluster = serializers.CharField(help_text="which it was made from")
+    seq = serializers.IntegerField(help_text="the last record that both have")
+    revision = serializers.IntegerField(help_text="the last that both have")
+    t = serializers.IntegerField(help_text="of that record")
+    seed = serializers.IntegerField()
+    title = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(choices=("making", "ready", "failed"))
+    done = serializers.FloatField(help_text="0 to 1")
+    how = serializers.ChoiceField(
+        choices=("rerun", "objects"), allow_null=True,
+        help_text="rerun: exact, everything as it was; objects: its components started anew",
+    )  # fmt: skip
+    why = serializers.CharField(allow_blank=True, help_text="it is not exact, or it failed")
+
+
+class ForkListSerializer(serializers.Serializer[Any]):
+    forks = ForkSerializer(many=True)
+
+
 class ObjectsSerializer(serializers.Serializer[Any]):
     objects = serializers.DictField(help_text="by key of the store")
     revision = serializers.IntegerField()

@@ -33,8 +33,7 @@ class Traces(APIView):
         """Save what a cluster's trace holds now."""
         given = serializers.SaveTraceSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        info = bridge.edge_of(request).port.info or {}
-        cluster = given.validated_data.get("cluster") or info.get("cluster", "demo")
+        cluster = given.validated_data.get("cluster") or bridge.served(request)
         state = bridge.control(request, cluster, "state", {})
         saved = _archive(request).save(
             given.validated_data["name"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from lifecycle.api import clusters, schema, traces
+from lifecycle.api import clusters, forks, schema, traces
 
 urlpatterns = [
     path("clusters", clusters.ClusterList.as_view()),
@@ -17,6 +17,7 @@ urlpatterns = [
     path("clusters/<str:cluster>/startup", clusters.Startup.as_view()),
     path("clusters/<str:cluster>/requests/<int:seq>/forms", clusters.Forms.as_view()),
     path("clusters/<str:cluster>/records", clusters.Records.as_view()),
+    path("clusters/<str:cluster>/forks", forks.Forks.as_view()),
     path("cast", clusters.Cast.as_view()),
     path("traces", traces.Traces.as_view()),
     path("traces/import", traces.Import.as_view()),

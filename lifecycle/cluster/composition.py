@@ -342,10 +342,10 @@ class Cluster:
 
         saved = self.state.control
         server = etcd.Server(
-            self.name, self.version, self.store, self.kernel, self.rand, self.recorder,
+            self.inputs.name, self.version, self.store, self.kernel, self.rand, self.recorder,
             Values(self.context),
             Members(
-                self.name, self.kernel, is_node, saved.get("members") or (),
+                self.inputs.name, self.kernel, is_node, saved.get("members") or (),
                 saved.get("leader") or (),
             ),
         )  # fmt: skip

@@ -55,6 +55,7 @@ class Edge:
         self._port.on_trace.append(self._fanout.on_trace)
         self._port.on_state.append(self._fanout.on_state)
         self._port.on_state.append(self._follow_server)
+        self._port.on_removed.append(self._fanout.on_removed)
         self._port.on_log.append(_say)
         self._port.on_ready.append(self._on_ready)
         services = app.Services(
@@ -146,7 +147,7 @@ class Edge:
         if stopped == (cluster in self._port.stopped):
             return
         (self._port.stopped.add if stopped else self._port.stopped.discard)(cluster)
-        alone = len((self._port.info or {}).get("clusters") or ()) < 2
+        alone = len(self._port.clusters) < 2
         if cluster != api.DEFAULT_CLUSTER or self._stopping is not None:
             return
         if stopped and alone and self._tls is not None:

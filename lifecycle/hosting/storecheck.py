@@ -10,14 +10,14 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from apiserver_app.etcd.backend import ERASED
+from apiserver_app.etcd.backend import ERASED, FORK
 from lifecycle.hosting.mark import SUFFIX, Mark
 
 STORE = "store.sqlite3"
 
 
 def check(data_dir: Path) -> dict[str, int]:
-    """The clusters of the store and their revisions. Raises ValueError with what can be done."""
+    """The clusters but forks, and their revisions. Raises ValueError with what can be done."""
     marked = {
         path.name.removesuffix(SUFFIX): Mark(data_dir, path.name.removesuffix(SUFFIX)).read()
         for path in sorted(data_dir.glob(f"*{SUFFIX}"))
@@ -69,8 +69,8 @@ def _clusters(database: sqlite3.Connection) -> dict[str, tuple[int, int, int]]:
         for name, revision, compacted, rows in database.execute(
             "SELECT name, revision, compacted, (SELECT COUNT(*) FROM apiserver_app_logentry AS log "
             "WHERE log.cluster_id=cluster.id AND log.revision>cluster.compacted) "
-            "FROM apiserver_app_cluster AS cluster WHERE name NOT LIKE ?",
-            (f"{ERASED}%",),
+            "FROM apiserver_app_cluster AS cluster WHERE name NOT LIKE ? AND name NOT LIKE ?",
+            (f"{ERASED}%", f"%{FORK}%"),
         )
     }
 

@@ -43,6 +43,16 @@ def unpack(segment: Segment) -> list[dict[str, Any]]:
     return records
 
 
+def cut(backend: Backend, last: int) -> list[Segment]:
+    """The records up to `last` of the segment that goes on behind it, if one does."""
+    return [
+        Segment(one.first, last, records[-1]["t"], pack(b",".join(map(orjson.dumps, records))))
+        for one in backend.segments(last, last)
+        if one.last > last
+        for records in ([record for record in unpack(one) if record["seq"] <= last],)
+    ]
+
+
 def read(backend: Backend, first: int, last: int) -> Iterator[dict[str, Any]]:
     """Records first..last in order, `write` records with their objects."""
     for segment in backend.segments(first, last):

@@ -193,6 +193,12 @@ class Fanout:
             before.close()
         self.topic(cluster).add(first, last, records)
 
+    def on_removed(self, cluster: str) -> None:
+        """Who listens to it is sent away."""
+        topic = self._topics.pop(cluster, None)
+        if topic is not None:
+            topic.close()
+
     def on_state(self, cluster: str, clock: dict[str, Any]) -> None:
         self.topic(cluster).set_clock(clock)
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from apiserver_app.etcd.backend import FORK
 from lifecycle.hosting.port import frames
 from lifecycle.hosting.port.frames import Message, PortError, Send
 
@@ -212,9 +213,11 @@ class EdgePort:
         self._ready = asyncio.Event()
         self.info: dict[str, Any] | None = None  # the worker's report when it became ready
         self.stopped: set[str] = set()  # clusters whose API server does not listen
+        self.clusters: set[str] = set()  # those that told of their state
         self.on_ready: list[Callable[[dict[str, Any]], None]] = []
         self.on_trace: list[Callable[[str, int, int, bytes], None]] = []
         self.on_state: list[Callable[[str, dict[str, Any]], None]] = []
+        self.on_removed: list[Callable[[str], None]] = []
         self.on_log: list[Callable[[str], None]] = []
         self.on_pong: list[Callable[[bool], None]] = []
 
@@ -304,6 +307,8 @@ class EdgePort:
     def detach(self) -> None:
         """Fails everything that waits for the worker, which has ended."""
         self._send = None
+        for cluster in [one for one in self.clusters if FORK in one]:
+            self._remove(cluster)  # it ended with its worker
         self.info = None
         self._attached.clear()
         self._ready.clear()
@@ -314,6 +319,12 @@ class EdgePort:
         for future in self._controls.values():
             if not future.done():
                 future.set_exception(Lost())
+
+    def _remove(self, cluster: str) -> None:
+        self.clusters.discard(cluster)
+        self.stopped.discard(cluster)
+        for on_removed in self.on_removed:
+            on_removed(cluster)
 
     def receive(self, messages: list[Message]) -> None:
         """Take one frame from the worker."""
@@ -334,7 +345,10 @@ class EdgePort:
             elif kind == "trace":
                 for on_trace in self.on_trace:
                     on_trace(*message[1:])
+            elif kind == "removed":
+                self._remove(message[1])
             elif kind == "state":
+                self.clusters.add(message[1])
                 for on_state in self.on_state:
                     on_state(*message[1:])
             elif kind == "ready":

@@ -19,6 +19,7 @@ worker to edge
   ("ctlr", id, ok, result)             not ok: result["error"] says why
   ("trace", cluster, first_seq, last_seq, bytes)   records, comma separated; b"": in the store only
   ("state", cluster, dict)             the clock or what holds it changed
+  ("removed", cluster)                 there is no such cluster any more
   ("ready", info)                      the worker serves now
   ("log", line)                        for the terminal
   ("pong", debugged)                   the answer to a ping

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.auth import pki
+from apiserver_app.etcd import log
 from apiserver_app.etcd.backend import ClusterState
 from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.kernel import SECOND
@@ -22,6 +24,7 @@ from lifecycle.hosting.worker import auditlog, authfiles, disk, sweeper
 from lifecycle.hosting.worker.clock import RUN, parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.driver import Driver, Send
+from lifecycle.hosting.worker.forks import Forks
 from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.hosting.worker.outbound import Network
 
@@ -91,9 +94,35 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     if alarm:
         disk.watch(loop, options.data_dir, backend, driver.over)
     else:
+        log.erase_forks()
         sweeper.start(loop)
+    driver.keep(Forks(host, driver, _fork_builder(host, loop, own), lambda: sweeper.start(loop)))
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
+
+
+def _fork_builder(
+    origin: ClusterHost, loop: asyncio.AbstractEventLoop, own_ports: frozenset[int]
+) -> Callable[[str], ClusterHost]:
+    inputs = origin.cluster.inputs
+
+    def build(name: str) -> ClusterHost:
+        """Of what the store has under that name; it is given what the origin was."""
+        inbox, staged = Inbox(), list[Message]()
+
+        def report(kind: str, what: Any) -> None:
+            if kind != "ready":
+                staged.append(("log", f"{name}: {what}"))
+
+        network = Network(loop, inbox, inputs.flags.outbound_allowed_addresses, own_ports)
+        cluster = Cluster(inputs, DatabaseBackend(name), report, network)
+        cluster.kernel.quarantined = origin.kernel.quarantined
+        return ClusterHost(
+            cluster, origin.wall, mode=origin.clock.mode, speed=origin.clock.speed, staged=staged,
+            inbox=inbox,
+        )  # fmt: skip
+
+    return build
 
 
 def _check_same(cluster: Cluster, options: Options) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from apiserver_app.etcd import mvcc
 from apiserver_app.etcd import server as servers
+from apiserver_app.etcd.backend import FORK
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.handlers.server import life as lives
 from apiserver_app.http import startup
@@ -63,6 +64,9 @@ class Controls:
             "startup": self._startup,
             "forms": self._forms,
         }
+
+    def add(self, actions: Mapping[str, Callable[[ClusterHost, Args], Any]]) -> None:
+        self._actions.update(actions)
 
     def handle(self, cluster: str, action: str, args: Args) -> Args:
         host = self._hosts.get(cluster)
@@ -156,6 +160,8 @@ class Controls:
 
     def _reset(self, host: ClusterHost, args: Args) -> None:
         """Take away all that is stored; another worker begins as in an empty data directory."""
+        if FORK in host.cluster.name:
+            raise ControlError("a fork cannot start over: remove it, and fork again")
         if host.erase is None:
             raise ControlError(
                 "a demo in a single process cannot start over: stop it, choose another --data-dir"

@@ -7,6 +7,7 @@ gives it back after every slice. One frame leaves for each commit.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from apiserver_app.machinery import errors
 from lifecycle.hosting import board, memory
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
 from lifecycle.hosting.worker.control import ControlError, Controls
+from lifecycle.hosting.worker.forks import Forks
 
 SLICE_SECONDS = 0.02
 # one process for all: the edge needs the loop back soon
@@ -49,6 +51,8 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
         self._controls = Controls(hosts, self._end)
+        self._forks: Forks | None = None
+        self._ask: Callable[[str, str], None] = lambda cluster, role: None
         self._driving = False
         self._collector: memory.Collector | None = None
         self._board: Any = bytearray(board.PHASE + 1)
@@ -67,6 +71,7 @@ class Driver:
         roles that is to run; `poll` brings in messages that wait on the socket; `written` is the
         board, which says what is run just now."""
         self._poll = poll
+        self._ask = ask
         self._board = written or self._board
         for name, host in self.hosts.items():
             host.kernel.board = self._board
@@ -75,6 +80,33 @@ class Driver:
             self._collector = memory.Collector()
             self._collector.start()
         self._soon()
+
+    def keep(self, forks: Forks) -> None:
+        """Makes the forks that are asked for, beside driving."""
+        self._forks = forks
+        self._controls.add(forks.actions)
+
+    def join(self, host: ClusterHost, *, boots: bool) -> None:
+        """See Fleet."""
+        name = host.cluster.name
+        host.kernel.board = self._board
+        host.inbox.listen(self.wake)
+        self.hosts[name] = host
+        if boots:
+            host.cluster.start(functools.partial(self._ask, name))
+
+    def leave(self, host: ClusterHost) -> None:
+        """See Fleet."""
+        name = host.cluster.name
+        del self.hosts[name]
+        with contextlib.suppress(StoreError):
+            self.send(host.commit())
+        for number, (asked, reply) in list(self._requests.items()):
+            if asked is host:
+                del self._requests[number]
+                self.send([reply.last(_no_cluster(number, name))])
+        host.kernel.close()
+        self.send([("removed", name)])
 
     def stop(self) -> None:
         """End the open streams and commit what is left; nothing is driven afterwards."""
@@ -190,19 +222,31 @@ class Driver:
         self._driving = True
         self._board[board.PHASE] = board.STEP
         try:
-            for host in self.hosts.values():
+            for host in list(self.hosts.values()):
                 host.run_slice(self._slice, self._poll)
         finally:
             self._driving = False
         self._flush()
         if not self.stopped:
             idle = self._plan()
+            if self._make_forks():
+                idle = False
             if self._collector is not None:
                 self._collector.tidy(idle=idle)
 
+    def _make_forks(self) -> bool:
+        """A slice of it; whether there was anything to make."""
+        if self._forks is None or not self._forks.making:
+            return False
+        self._board[board.PHASE] = board.COMMIT  # it may take long
+        self._forks.work()
+        self._board[board.PHASE] = board.IDLE
+        self._soon(SHARED_TURNS if self._shared else 0)
+        return True
+
     def _flush(self, *, last: bool = False) -> None:
         self._board[board.PHASE] = board.COMMIT
-        for host in self.hosts.values():
+        for host in list(self.hosts.values()):
             try:
                 messages = host.commit(last=last)
             except StoreError as error:
@@ -301,6 +345,12 @@ class _Reply(Reply):
 
     def took(self, count: int) -> None:
         self._host.staged.append(("took", self._number, count))
+
+    def last(self, refusal: Message) -> Message:
+        """What is said when there is no cluster any more: before the head it is a refusal."""
+        if self.switched:
+            return ("close", self._number, 1001, "the cluster was removed")
+        return ("body", self._number, b"", False) if self.streaming else refusal
 
     def listen(self, **calls: Callable[[Any], None]) -> None:
         self._listeners.update(calls)

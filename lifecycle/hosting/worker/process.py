@@ -53,8 +53,10 @@ class Owner:
         task.add_done_callback(self._sending.discard)
 
     def role(self, cluster: str, role: str, action: str, **details: Any) -> None:
-        """Called by the consumers."""
-        host = self._driver.hosts[cluster]
+        """Called by the consumers; the cluster may be gone meanwhile."""
+        host = self._driver.hosts.get(cluster)
+        if host is None:
+            return
         host.offer(
             "role",
             [role, action, details],

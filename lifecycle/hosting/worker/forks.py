@@ -1,0 +1,233 @@
+"""Forks: clusters that begin as another one was at a moment of its trace, and go their own way.
+
+A fork is a cluster like any other, in the same worker and store, under a name of its own. It is
+made in slices beside the clusters that run, joins them paused at its moment, and ends with the
+worker: whatever a fork does, the next worker begins without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from apiserver_app.etcd.backend import FORK, ClusterState
+from apiserver_app.etcd.errors import StoreError
+from apiserver_app.etcd.log import DatabaseBackend
+from apiserver_app.machinery.rand import Rand
+from lifecycle.hosting.worker.clusterhost import ClusterHost
+from lifecycle.hosting.worker.control import Args, ControlError
+from lifecycle.trace import moments, storage
+
+KEPT_MAX = 5
+TITLE_CHARACTERS_MAX = 100
+SLICE_SECONDS = 0.01  # of making one, between two slices of the clusters
+SEED_MAX = 2**63 - 1
+MAKING, READY, FAILED = "making", "ready", "failed"
+RERUN, OBJECTS = "rerun", "objects"
+
+Build = Callable[[str], ClusterHost]
+
+
+@dataclasses.dataclass(slots=True)
+class Fork:
+    """One, as it is told of. `how` it was made: `why` says why not by running the log again."""
+
+    name: str
+    cluster: str
+    seq: int
+    revision: int
+    t: int
+    seed: int
+    title: str
+    state: str = MAKING
+    done: float = 0.0
+    how: str | None = None
+    why: str = ""
+
+
+class Fleet(Protocol):
+    """Who drives the clusters of this worker."""
+
+    def join(self, host: ClusterHost, *, boots: bool) -> None:
+        """Drives one more from now on, which starts its components if it `boots`."""
+        ...
+
+    def leave(self, host: ClusterHost) -> None:
+        """Drives it no more; whoever waits for it gets an answer."""
+        ...
+
+
+class Forks:
+    """Those of one cluster."""
+
+    def __init__(
+        self, origin: ClusterHost, fleet: Fleet, build: Build, sweep: Callable[[], None]
+    ) -> None:
+        """`build` makes a cluster on its host, from what the store has under a name; `sweep` begins
+        to delete what was given up."""
+        self.actions: dict[str, Callable[[ClusterHost, Args], Any]] = {
+            "fork": self._fork,
+            "forks": lambda host, args: {"forks": self._of(host)},
+            "remove_fork": self._remove,
+        }
+        self._origin = origin
+        self._fleet = fleet
+        self._build = build
+        self._sweep = sweep
+        self._count = 0
+        self._forks: dict[str, Fork] = {}
+        self._making: dict[str, Iterator[float]] = {}  # in turn
+        self._hosts: dict[str, ClusterHost] = {}
+
+    @property
+    def making(self) -> bool:
+        return bool(self._making)
+
+    def work(self) -> None:
+        """Makes for a slice."""
+        end = time.monotonic() + SLICE_SECONDS
+        while self._making and time.monotonic() < end:
+            name = next(iter(self._making))
+            fork = self._forks[name]
+            try:
+                fork.done = min(next(self._making[name]), 1.0)
+            except StopIteration:
+                del self._making[name]
+                fork.state, fork.done = READY, 1.0
+            except StoreError as error:
+                self._fail(fork, str(error))
+            except Exception as error:  # a bug in here must not end the clusters
+                self._origin.cluster.context.process.on_bug(f"fork {name}", error)
+                self._fail(fork, f"it could not be made: {error!r}")
+
+    # -- actions --------------------------------------------------------------------------------
+
+    def _of(self, host: ClusterHost) -> list[Args]:
+        name = host.cluster.name
+        return [dataclasses.asdict(one) for one in self._forks.values() if one.cluster == name]
+
+    def _fork(self, host: ClusterHost, args: Args) -> Args:
+        if host is not self._origin:
+            origin = self._origin.cluster.name
+            raise ControlError(f'"{host.cluster.name}" is a fork itself: fork "{origin}"')
+        if host.cluster.store.alarm:
+            raise ControlError(f"no fork can be kept: {host.cluster.store.alarm}")
+        if sum(one.state != FAILED for one in self._forks.values()) >= KEPT_MAX:
+            raise ControlError(f"there are {KEPT_MAX} forks already: remove one first")
+        moment = self._moment(args)
+        seed = args.get("seed")
+        if seed is None:
+            seed = host.cluster.state.seed
+        if type(seed) is not int or not 0 <= seed <= SEED_MAX:
+            raise ControlError(f"seed must be a number from 0 to {SEED_MAX}")
+        for name in [one.name for one in self._forks.values() if one.state == FAILED]:
+            del self._forks[name]
+        self._count += 1
+        name = f"{host.cluster.name}{FORK}{self._count}"
+        title = str(args.get("title") or "")[:TITLE_CHARACTERS_MAX]
+        fork = Fork(name, host.cluster.name, *_told(moment), seed, title)
+        self._forks[name] = fork
+        self._making[name] = self._make(fork)
+        host.inbox.wake()
+        return {"fork": dataclasses.asdict(fork)}
+
+    def _moment(self, args: Args) -> moments.Moment:
+        """Raises ControlError for a moment that there is not, or not any more."""
+        cluster = self._origin.cluster
+        store, last = cluster.store, cluster.state.seq
+        given = [name for name in ("seq", "revision") if args.get(name) is not None]
+        if len(given) != 1:
+            raise ControlError('a moment is needed: either "seq" or "revision"')
+        wanted = args[given[0]]
+        if type(wanted) is not int or wanted < 1:
+            raise ControlError(f"{given[0]} must be a number from 1 on")
+        end = last if given[0] == "seq" else cluster.state.revision
+        if wanted > end:
+            raise ControlError(f"{given[0]} {wanted} lies ahead: the cluster is at {end}")
+        if given[0] == "seq":
+            moment = moments.at_record(store.backend, wanted)
+        else:
+            moment = moments.at_revision(store.backend, wanted, last)
+        if moment is None or moment.revision < store.compacted:
+            raise ControlError(
+                f"{given[0]} {wanted} is no longer kept: the store is compacted up to revision "
+                f"{store.compacted}"
+            )
+        return moment
+
+    def _remove(self, host: ClusterHost, args: Args) -> None:
+        name = str(args.get("name", ""))
+        if name == host.cluster.name:
+            raise ControlError(f'"{name}" is the cluster that is served here, and no fork')
+        if name not in self._forks:
+            raise ControlError(f'there is no cluster "{name}"')
+        self._drop(name)
+        del self._forks[name]
+
+    # -- making ---------------------------------------------------------------------------------
+
+    def _make(self, fork: Fork) -> Iterator[float]:
+        """Yields the part that is done."""
+        fork.why = "its components started anew, from the objects of that moment"
+        yield from self._copy(fork)
+        fork.how = OBJECTS
+        self._join(fork, self._build(fork.name), boots=True)
+
+    def _copy(self, fork: Fork) -> Iterator[float]:
+        """What the store had at that moment, as a cluster that a worker starts again."""
+        origin = self._origin.cluster
+        source, target = origin.store.backend, DatabaseBackend(fork.name)
+        assert isinstance(source, DatabaseBackend), "forks are kept in a database"
+        begun = self._state(fork)
+        target.commit(dataclasses.replace(begun, revision=0, seq=0), [], [], [])
+        yield from target.copy(source, fork.revision, fork.seq)
+        if origin.store.compacted > fork.revision:
+            raise StoreError("the moment was compacted away meanwhile")
+        cut = storage.cut(source, fork.seq)
+        target.commit(begun, [], cut, [])
+
+    def _state(self, fork: Fork) -> ClusterState:
+        """Of the fork at its moment. What has no history is taken as it is now: random numbers go
+        on where the cluster's are, because those before made names that are in use."""
+        origin, state = self._origin.cluster, self._origin.cluster.state
+        saved = origin.store.backend.load()
+        assert saved is not None, "it has records"
+        same = fork.seed == state.seed
+        return dataclasses.replace(
+            saved, name=fork.name, seed=fork.seed, revision=fork.revision, seq=fork.seq,
+            now=state.epoch + fork.t, rand=saved.rand if same else Rand(fork.seed).state,
+        )  # fmt: skip
+
+    def _join(self, fork: Fork, host: ClusterHost, *, boots: bool) -> None:
+        """Paused at its moment: whatever is asked of it is the first thing that it does."""
+        cluster = host.cluster
+        host.pause()
+        # listeners of an earlier one of that name are sent away; the store has what was before
+        host.staged.append(("trace", fork.name, 1, cluster.recorder.seq, b""))
+        self._hosts[fork.name] = host
+        fork.seq, fork.revision = cluster.recorder.seq, cluster.store.revision
+        fork.t = cluster.kernel.now - cluster.state.epoch
+        self._fleet.join(host, boots=boots)
+
+    def _fail(self, fork: Fork, why: str) -> None:
+        fork.state, fork.why = FAILED, why
+        self._drop(fork.name)
+
+    def _drop(self, name: str) -> None:
+        """Ends what runs of a fork, and gives up what is stored of it."""
+        self._making.pop(name, None)
+        host = self._hosts.pop(name, None)
+        if host is not None:
+            self._fleet.leave(host)
+        backend = DatabaseBackend(name)
+        with contextlib.suppress(StoreError):
+            if backend.load() is not None:
+                backend.erase()
+                self._sweep()
+
+
+def _told(moment: moments.Moment) -> tuple[int, int, int]:
+    return moment.seq, moment.revision, moment.t

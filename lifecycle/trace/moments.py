@@ -1,0 +1,69 @@
+"""Moments of a trace: the time and the revision of the store at a record, and the other way round.
+
+Only segments are read, and few of them: both numbers grow with the records.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_left
+from typing import Any, NamedTuple
+
+import msgspec
+
+from apiserver_app.etcd.backend import Backend
+
+WINDOW_RECORDS = 500  # looked through at once for a write
+
+
+class Moment(NamedTuple):
+    """Right after record `seq`: µs since the epoch, and the last revision a record tells of."""
+
+    seq: int
+    t: int
+    revision: int
+
+
+class _Head(msgspec.Struct):
+    seq: int
+    t: int
+    kind: str
+    rev: Any = 0
+
+
+_heads = msgspec.json.Decoder(list[_Head])
+
+
+def at_record(backend: Backend, seq: int) -> Moment | None:
+    """None for a record that the store does not have."""
+    heads = _read(backend, seq, seq)
+    return Moment(seq, heads[0].t, _revision(backend, seq)) if heads else None
+
+
+def at_revision(backend: Backend, revision: int, last: int) -> Moment | None:
+    """The first record up to `last` at which the store has a revision."""
+    seq = bisect_left(range(1, last + 1), revision, key=lambda seq: _revision(backend, seq)) + 1
+    return at_record(backend, seq) if seq <= last else None
+
+
+def _revision(backend: Backend, seq: int) -> int:
+    """Of the last write up to a record; 0 when there was none, or it was forgotten."""
+    while seq > 0:
+        first = max(1, seq - WINDOW_RECORDS + 1)
+        heads = _read(backend, first, seq)
+        for head in reversed(heads):
+            if head.kind == "write":
+                return int(head.rev)
+        if not heads:
+            return 0
+        seq = first - 1
+    return 0
+
+
+def _read(backend: Backend, first: int, last: int) -> list[_Head]:
+    return [
+        head
+        for segment in backend.segments(first, last)
+        for head in _heads.decode(b"[" + zlib.decompress(segment.data) + b"]")
+        if first <= head.seq <= last
+    ]

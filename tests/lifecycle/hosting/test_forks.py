@@ -1,0 +1,225 @@
+"""Forks of a real cluster, over REST and with the real kubectl."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lifecycle.hosting import backup
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
+from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo, wait_for_end
+
+
+def call(demo: Demo, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
+    data = b"" if body is None else json.dumps(body).encode()
+    where = f"/viz/v1/clusters/{path}".rstrip("/")
+    answer = demo.ask(method, where, data, Content_Type="application/json")
+    text = answer.read()
+    return answer.status, json.loads(text) if text else {}
+
+
+def get(demo: Demo, path: str) -> dict[str, Any]:
+    status, answer = call(demo, "GET", path)
+    assert status == 200, answer
+    return answer
+
+
+def until(found: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not (result := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return result
+
+
+def forks(demo: Demo) -> list[dict[str, Any]]:
+    return list(get(demo, "demo/forks")["forks"])
+
+
+def made(demo: Demo, **wanted: Any) -> dict[str, Any]:
+    """A fork that is ready."""
+    status, fork = call(demo, "POST", "demo/forks", wanted)
+    assert status == 201, fork
+
+    def ready() -> dict[str, Any] | None:
+        now: dict[str, Any] = next(one for one in forks(demo) if one["name"] == fork["name"])
+        assert now["state"] != "failed", now
+        return now if now["state"] == "ready" else None
+
+    return dict(until(ready))
+
+
+def control(demo: Demo, cluster: str, action: str, **more: Any) -> dict[str, Any]:
+    status, state = call(demo, "POST", f"{cluster}/control", {"action": action, **more})
+    assert status == 200, state
+    return state
+
+
+def rows(demo: Demo) -> set[str]:
+    """The clusters that the store knows, also those that are to be deleted."""
+    with sqlite3.connect(demo.data_dir / "store.sqlite3") as store:
+        return {name for (name,) in store.execute("SELECT name FROM apiserver_app_cluster")}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A cluster whose own pods run, paused: its records are as they are."""
+    with Demo(tmp_path_factory.mktemp("demo") / "data", driver=REAL) as demo:
+        admin = Kubectl(kubectls.newest(), demo.data_dir, demo.data_dir)
+        uploaded = ("get", "configmap", "kubeadm-config", "--ignore-not-found", "-o", "name")
+        admin.until(bool, "-n", "kube-system", *uploaded)
+        admin("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
+        admin("create", "deployment", "web", "--image=nginx", "--replicas=2")
+        admin("rollout", "status", "deployment/web", "--timeout=60s")
+        control(demo, "demo", "pause")
+        yield demo
+
+
+@pytest.fixture
+def demo(served: Demo) -> Iterator[Demo]:
+    yield served
+    for fork in forks(served):
+        assert call(served, "DELETE", fork["name"]) == (204, {})
+
+
+def kubectl_of(demo: Demo, cluster: str, home: Path) -> Kubectl:
+    """The real program, whose kubeconfig leads to one of several clusters."""
+    kubectl = Kubectl(kubectls.newest(), demo.data_dir, home)
+    config = yaml.safe_load(kubectl.config.read_text())
+    config["clusters"][0]["cluster"]["server"] += f"/clusters/{cluster}"
+    kubectl.config = home / cluster
+    kubectl.config.write_text(yaml.safe_dump(config))
+    return kubectl
+
+
+def test_a_fork_is_ready_paused_at_its_moment(demo: Demo) -> None:
+    state = get(demo, "demo")
+    seq = state["seq"] - 200
+    fork = made(demo, seq=seq, title="what if")
+    assert (fork["cluster"], fork["title"], fork["done"]) == ("demo", "what if", 1.0)
+    assert seq <= fork["seq"] <= seq + 20 and fork["seed"] == state["seed"]
+    forked = get(demo, fork["name"])
+    assert (forked["mode"], forked["frozen"], forked["now"]) == ("paused", True, fork["t"])
+    records = [
+        get(demo, f"{name}/records?from={seq - 99}&limit=100")["records"]
+        for name in ("demo", fork["name"])
+    ]
+    assert records[0] == records[1] and records[0][-1]["t"] == fork["t"]
+    assert [one["cluster"] for one in get(demo, "")["clusters"]] == ["demo", fork["name"]]
+
+
+def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
+    revision = get(demo, "demo")["revision"] - 10
+    fork = made(demo, revision=revision)
+    assert fork["revision"] == revision
+    [written] = get(demo, f"demo/records?from={fork['seq']}&limit=1")["records"]
+    assert (written["kind"], written["rev"]) == ("write", revision)
+
+
+def test_the_real_kubectl_changes_a_fork_and_nothing_else(demo: Demo, tmp_path: Path) -> None:
+    """What is sent while it is paused waits, and is the first thing that happens."""
+    fork = made(demo, seq=get(demo, "demo")["seq"])
+    name = fork["name"]
+    kubectl = kubectl_of(demo, name, tmp_path)
+    waits = kubectl.open("create", "configmap", "only-here")
+    until(lambda: get(demo, name)["waiting"])
+    assert get(demo, name)["revision"] == fork["revision"]
+    control(demo, name, "resume")
+    assert waits.communicate(timeout=WAIT_SECONDS)[0] == "configmap/only-here created\n"
+    begun = get(demo, f"{name}/records?from={fork['seq'] + 1}&limit=20")["records"]
+    assert next(one for one in begun if one["kind"] == "request")["outside"]
+    kubectl("scale", "deployment/web", "--replicas=3")
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    assert len(kubectl("get", "pods", "-l", "app=web", "-o", "name").split()) == 3
+    keys = get(demo, "demo/objects?prefix=/registry/configmaps/default/")["objects"]
+    assert "/registry/configmaps/default/only-here" not in keys
+    control(demo, name, "pause")
+    assert get(demo, name)["mode"] == "paused"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "why"),
+    [
+        ({}, 400, 'either "seq" or "revision"'),
+        ({"seq": 5, "revision": 5}, 400, 'either "seq" or "revision"'),
+        ({"seq": "x"}, 400, "A valid integer is required."),
+        ({"seq": 0}, 400, "seq must be a number from 1 on"),
+        ({"seq": 10**9}, 400, "seq 1000000000 lies ahead: the cluster is at "),
+        ({"revision": 10**9}, 400, "revision 1000000000 lies ahead: the cluster is at "),
+        ({"seq": 5, "seed": -1}, 400, "greater than or equal to 0"),
+        ({"seq": 2**70}, 400, "64 bits"),
+        ({"seq": 5, "title": "x" * 101}, 400, "100 characters"),
+    ],
+)
+def test_a_moment_that_there_is_not_is_refused_in_words(
+    demo: Demo, wanted: dict[str, Any], status: int, why: str
+) -> None:
+    code, answer = call(demo, "POST", "demo/forks", wanted)
+    assert code == status and why in json.dumps(answer, ensure_ascii=False).replace('\\"', '"')
+    assert forks(demo) == []
+
+
+def test_five_are_kept_and_only_forks_are_removed(demo: Demo) -> None:
+    seq = get(demo, "demo")["seq"]
+    names = [call(demo, "POST", "demo/forks", {"seq": seq})[1]["name"] for _ in range(5)]
+    assert call(demo, "POST", "demo/forks", {"seq": seq}) == (
+        400, {"detail": "there are 5 forks already: remove one first"},
+    )  # fmt: skip
+    until(lambda: {one["state"] for one in forks(demo)} == {"ready"})
+    assert call(demo, "POST", f"{names[0]}/forks", {"seq": 5}) == (
+        400, {"detail": f'"{names[0]}" is a fork itself: fork "demo"'},
+    )  # fmt: skip
+    assert call(demo, "DELETE", "demo") == (
+        400, {"detail": '"demo" is the cluster that is served here, and no fork'},
+    )  # fmt: skip
+    assert call(demo, "DELETE", "nope") == (404, {"detail": 'there is no cluster "nope"'})
+    assert call(demo, "POST", f"{names[0]}/control", {"action": "reset"})[0] == 400
+    assert call(demo, "DELETE", names[2]) == (204, {})
+    assert call(demo, "GET", names[2])[0] == 404
+    assert demo.get(f"/clusters/{names[2]}/version").status == 404
+    assert [one["name"] for one in forks(demo)] == [one for one in names if one != names[2]]
+
+
+def test_whoever_follows_a_fork_is_sent_away_when_it_is_removed(demo: Demo) -> None:
+    fork = made(demo, seq=get(demo, "demo")["seq"])
+    feed = demo.feed(f"/ws/v1/clusters/{fork['name']}/trace?from={fork['seq']}")
+    assert feed.json()["hello"]["cluster"] == fork["name"]
+    control(demo, fork["name"], "resume")
+    while not any(one["kind"] == "control" for one in feed.json().get("records", ())):
+        pass
+    assert call(demo, "DELETE", fork["name"]) == (204, {})
+    feed.close_code()
+    feed.close()
+    until(lambda: rows(demo) == {"demo"})
+
+
+def test_a_backup_holds_the_cluster_and_no_fork(demo: Demo, tmp_path: Path) -> None:
+    made(demo, seq=get(demo, "demo")["seq"])
+    file, clusters = backup.write(demo.data_dir, tmp_path)
+    assert clusters == {"demo": get(demo, "demo")["revision"]}
+    assert backup.restore(file, tmp_path / "again") == clusters
+    with Demo(tmp_path / "again", driver=REAL) as again:
+        assert forks(again) == []
+        until(lambda: rows(again) == {"demo"})
+
+
+def test_forks_end_with_their_worker(tmp_path: Path) -> None:
+    with Demo(tmp_path / "data", "--nodes", "1", driver=REAL) as demo:
+        fork = made(demo, seq=get(demo, "demo")["seq"])
+        worker = demo.endpoints["worker_pid"]
+        os.kill(worker, signal.SIGKILL)
+        assert wait_for_end(worker)
+        until(lambda: call(demo, "GET", "demo")[0] == 200)
+        assert forks(demo) == []
+        assert call(demo, "GET", fork["name"])[0] == 404
+        until(lambda: rows(demo) == {"demo"})
