@@ -6,6 +6,7 @@ LIFECYCLE_REDIS_URL   a Redis for the channel layer of many machines (default: i
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from pathlib import Path
@@ -101,13 +102,7 @@ SPECTACULAR_SETTINGS = {
 }
 SILENCED_SYSTEM_CHECKS = ["security.W004"]  # plain HTTP on this machine is part of the product
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "handlers": {"stderr": {"class": "logging.StreamHandler"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {
-        # a 404 or 409 of the product API is an answer, not an event
-        "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
-    },
-}
+LOGGING_CONFIG = None  # Django's own logging would import its mail, forms and error pages
+logging.basicConfig(format="%(message)s")
+# a 404 or 409 of the product API is an answer, not an event
+logging.getLogger("django.request").setLevel(logging.ERROR)

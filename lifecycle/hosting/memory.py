@@ -43,8 +43,10 @@ class Collector:
         self._alive = self._grown = 0
 
     def start(self) -> None:
-        self._all()
+        """What starting left is looked at with all else, later: somebody waits for the start."""
         gc.disable()
+        gc.freeze()
+        self._alive = gc.get_freeze_count()
 
     def stop(self) -> None:
         gc.unfreeze()

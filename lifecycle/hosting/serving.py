@@ -103,6 +103,8 @@ class Edge:
         self._server.listen(self._prepared.http, None)
         self._address = self._prepared.https.getsockname()
         self._tls = self._server.listen(self._prepared.https, self._context)
+        # while the worker starts the edge has nothing else to do
+        self._application.load_django().add_done_callback(lambda _done: _settle_memory())
         self._loop.create_task(self._start_worker())
 
     async def _start_worker(self) -> None:
@@ -138,7 +140,6 @@ class Edge:
         if not self._announced:
             self._announced = True
             self._announce(info)
-            self._application.load_django().add_done_callback(lambda _done: _settle_memory())
 
     def _follow_server(self, cluster: str, state: dict[str, Any]) -> None:
         """While an API server is stopped nobody gets through to it. The TLS port is the default
