@@ -34,7 +34,7 @@ DEFAULT_SEED = 1
 def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) -> Driver:
     """Builds the driver of the cluster that `demo` serves. Raises ValueError for bad options."""
     now = time.time_ns() // 1000 // SECOND * SECOND
-    keys = pki.load(options.data_dir, now, [apiserver.service_address(options)])
+    keys = pki.read(options.data_dir)
     given = apiserver.parse(options)
     inputs = Inputs(
         name=options.cluster,
