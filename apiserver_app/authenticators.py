@@ -11,8 +11,9 @@ pkg/kubeapiserver/options/authentication.go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.auth import reviewing
 from apiserver_app.auth import tokens as jwt
@@ -39,8 +40,7 @@ from apiserver_app.machinery.reader import Reader
 from apiserver_app.machinery.releases import Release
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(msgspec.Struct, frozen=True):
     """What the authenticators need. `ask` calls external services."""
 
     kernel: Kernel

@@ -10,16 +10,16 @@ pkg/authorization/authorizer/interfaces.go.
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from apiserver_app.machinery.meta import Credential, User
 
 EVER = 1 << 62  # µs: a moment that does not come
 
 
-@dataclass(frozen=True, slots=True)
-class Try:
+class Try(msgspec.Struct, frozen=True):
     """One authenticator's or authorizer's answer, as the page shows it.
 
     verdict: allow (user known, or request allowed), deny (refused), skip (not applicable),
@@ -30,7 +30,7 @@ class Try:
     verdict: str
     why: str = ""
     user: User | None = None
-    detail: dict[str, Any] = field(default_factory=dict)
+    detail: dict[str, Any] = msgspec.field(default_factory=dict)
     source: str = ""  # upstream file
     reason: str = ""  # an authorizer's reason in upstream's words; often empty there too
     error: str = ""  # why it could not decide

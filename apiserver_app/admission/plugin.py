@@ -10,8 +10,9 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/interfaces.go.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app import authprotocols as auth
 from apiserver_app.admission.config import Configuration
@@ -37,8 +38,7 @@ _NO_OPTIONS: Object = {}
 Ops = list[dict[str, Any]]  # RFC 6902: {"op": "add", "path": "/spec/tolerations", "value": [...]}
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
+class Means(msgspec.Struct, frozen=True):
     """What a plugin that asks others needs beyond the caches."""
 
     kernel: Kernel
@@ -129,13 +129,12 @@ class Attributes:
         return self.info.key == "pods" and not self.subresource
 
 
-@dataclass(slots=True)  # not frozen, which costs each time; nobody changes one
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What a plugin said. verdict: allow, change, skip (does not apply). `why` is one sentence."""
 
     verdict: str
     why: str = ""
-    ops: Ops = field(default_factory=list)
+    ops: Ops = msgspec.field(default_factory=list)
 
 
 SKIP = Verdict("skip")
@@ -168,12 +167,11 @@ async def _writes_nothing(quota: Object) -> None:
     """Without a server there is nobody to write it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """What plugins are made of when the API server starts."""
 
     version: Release = releases.DEFAULT
-    config: Configuration = field(default_factory=Configuration)
+    config: Configuration = msgspec.field(default_factory=Configuration)
     # the resource of an apiVersion and kind, if there is one
     resource_of: Callable[[str, str], ResourceInfo | None] = lambda version, kind: None
     kernel: Kernel | None = None  # none, where nothing is written

@@ -11,8 +11,8 @@ remote_available_controller.go and pkg/apiserver/handler_discovery.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import orjson
 
 from apiserver_app.aggregator import identity
@@ -42,8 +42,7 @@ CHECK_SECONDS_MAX = 5.0
 Verdict = tuple[str, str, str]  # status, reason, message
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(msgspec.Struct, frozen=True):
     """What the controller depends on."""
 
     client: Client

@@ -11,8 +11,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 BLOCK = "-----BEGIN CERTIFICATE REQUEST-----"
 
@@ -21,8 +22,7 @@ class SigningError(Exception):
     """The request cannot be signed; the message is upstream's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """The parsed contents of a signing request."""
 
     common_name: str

@@ -13,7 +13,8 @@ from __future__ import annotations
 import datetime
 import zoneinfo
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.syntax import goduration, names
@@ -48,16 +49,14 @@ class ScheduleError(ValueError):
     """An invalid schedule; the message is the library's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """The values of one field. `free`: it is `*`, so that only the other day field decides."""
 
     values: frozenset[int]
     free: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True):
     """A parsed schedule: five fields in a time zone, or a fixed interval in seconds."""
 
     fields: tuple[Field, ...] = ()

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 CIDR, PORTS = "10.96.0.0/12", "30000-32767"  # as kubeadm has them
 ADDRESSES_MIN, HOST_BITS_MAX = 8, 20
 _RANGE = re.compile(r"(\d{1,6})(?:([-+])(\d{1,6}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceNet:
+class ServiceNet(msgspec.Struct, frozen=True):
     """The two ranges; both ports are inclusive."""
 
     cidr: ipaddress.IPv4Network

@@ -7,9 +7,9 @@ plugin/pkg/audit/{log,truncate}.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 import orjson
 
 from apiserver_app.auditing.event import OBJECTS
@@ -36,8 +36,7 @@ class Backend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Truncation:
+class Truncation(msgspec.Struct, frozen=True):
     """The maximum event size in bytes; 0 disables truncation."""
 
     event_bytes_max: int = 0

@@ -7,8 +7,9 @@ pkg/apis/audit/validation/validation.go.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.authprotocols import Attributes
 from apiserver_app.machinery import errors
@@ -25,8 +26,7 @@ API_VERSION = "audit.k8s.io/v1"
 _MIXED = "rules cannot apply to both regular resources and non-resource URLs"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """What to log of a request. `rule` counts from 1; 0 when none matches."""
 
     rule: int

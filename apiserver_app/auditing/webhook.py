@@ -9,8 +9,8 @@ Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/audit/{webhook,buffere
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+import msgspec
 import orjson
 
 from apiserver_app.auditing.backends import Truncation
@@ -26,8 +26,7 @@ TIMEOUT_SECONDS = 30.0
 COMPONENT = "audit-webhook"  # in the trace
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """The audit-webhook-* flags."""
 
     target: kubeconfigs.Target
@@ -39,7 +38,7 @@ class Settings:
     throttle: bool = True
     batches_per_second: int = 10
     burst: int = 15
-    truncation: Truncation = Truncation()  # noqa: RUF009  frozen
+    truncation: Truncation = Truncation()
 
 
 def settings_of(flags: Flags) -> Settings:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import go_value
@@ -48,8 +49,7 @@ class ChainError(Exception):
     """The certificate chain is not trusted; the message is Go's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(msgspec.Struct, frozen=True):
     """The subject of a verified chain and the time span (µs) in which it is valid."""
 
     common_name: str

@@ -11,8 +11,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 TOKEN_BYTES_MAX = 64 << 10
@@ -23,8 +24,7 @@ class JwsError(Exception):
     """The text is no token, or the key did not sign it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A parsed token. Nothing in it is trusted before `verify`."""
 
     header: dict[str, Any]

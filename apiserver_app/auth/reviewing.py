@@ -9,8 +9,8 @@ and staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go (NewGenericServerRe
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+import msgspec
 import orjson
 
 from apiserver_app.egress import outbound
@@ -29,8 +29,7 @@ _SENTENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Transport:
+class Transport(msgspec.Struct, frozen=True):
     """What a call needs: egress, a clock (µs) and sleep."""
 
     call: Callable[[outbound.Call], Awaitable[outbound.Answer]]

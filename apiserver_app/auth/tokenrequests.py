@@ -8,7 +8,7 @@ Models kubernetes pkg/registry/core/serviceaccount/storage/token.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from apiserver_app.auth import tokens as jwt
 from apiserver_app.machinery import meta
@@ -22,8 +22,7 @@ _SECOND = 1_000_000
 Ref = tuple[str, str]  # name and uid
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRequests:
+class TokenRequests(msgspec.Struct, frozen=True):
     """`audiences` are the API server's own."""
 
     tokens: jwt.Tokens

@@ -6,8 +6,9 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/{compile
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from apiserver_app import cel
 from apiserver_app.machinery.meta import Object
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from apiserver_app.cel.types import Type
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(msgspec.Struct, frozen=True):
     """A compiled expression, or the error of compiling it."""
 
     text: str

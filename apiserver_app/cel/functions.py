@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.cel import types, values
 from apiserver_app.cel.errors import EvaluationError
@@ -26,8 +27,7 @@ NO_OVERLOAD = "no such overload"
 TRAVERSAL = 0.1  # per character
 
 
-@dataclass(slots=True)
-class Overload:
+class Overload(msgspec.Struct):
     member: bool
     params: tuple[Type, ...]
     result: Type
@@ -36,11 +36,10 @@ class Overload:
     since: Release = releases.ALWAYS
 
 
-@dataclass(slots=True)
-class Function:
+class Function(msgspec.Struct):
     name: str
-    overloads: list[Overload] = field(default_factory=list)
-    _resolved: dict[tuple[Any, ...], Overload | None] = field(default_factory=dict)
+    overloads: list[Overload] = msgspec.field(default_factory=list)
+    _resolved: dict[tuple[Any, ...], Overload | None] = msgspec.field(default_factory=dict)
 
     def resolve(self, member: bool, args: Sequence[Any]) -> Overload:
         """Returns the overload for these values. Raises EvaluationError."""

@@ -14,8 +14,9 @@ import base64
 import binascii
 import urllib.parse
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from apiserver_app.egress import servercerts, serviceroutes
 from apiserver_app.egress.outbound import BODY_BYTES_MAX, Answer, Call, CallFailed, ServiceTarget
@@ -32,8 +33,7 @@ DEADLINE = "context deadline exceeded"
 NO_NETWORK = "this run of the cluster is not connected to a network"
 
 
-@dataclass(frozen=True, slots=True)
-class Dial:
+class Dial(msgspec.Struct, frozen=True):
     """A network destination: `host` and `port` to dial, `name` that the certificate must have."""
 
     url: str

@@ -11,16 +11,17 @@ pkg/util/proxy/proxy.go (ResolveEndpoint).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from apiserver_app.machinery.net.nodeapi import Connection
 
 BODY_BYTES_MAX = 3 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceTarget:
+class ServiceTarget(msgspec.Struct, frozen=True):
     """A Service of the cluster, as a clientConfig or an APIService names it."""
 
     namespace: str
@@ -29,15 +30,14 @@ class ServiceTarget:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """An HTTPS request. `to` is a URL or a Service; `path` and `query` are appended."""
 
     to: str | ServiceTarget
     method: str = "POST"
     path: str = ""
     query: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     body: bytes = b""
     ca_pem: str = ""  # the CA bundle; empty: the system's roots
     client_cert_pem: str = ""

@@ -11,7 +11,8 @@ what an API server with --enable-aggregator-routing does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.egress.outbound import ServiceTarget
 from apiserver_app.machinery import meta
@@ -27,8 +28,7 @@ class NoRoute(Exception):
     """No endpoint is available; the message is upstream's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """The chosen endpoint. `pod` is None for an address outside the cluster."""
 
     address: str

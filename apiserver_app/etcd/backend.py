@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 ERASED = "~"  # begins the name of a cluster that is to be deleted; no other name does
 FORK = "-fork-"  # in the name of a fork, which ends with its worker; in no other name
@@ -28,8 +29,7 @@ class LogRow(NamedTuple):
     deleted: bool
 
 
-@dataclass(slots=True)
-class ClusterState:
+class ClusterState(msgspec.Struct):
     """The state that a cluster needs, beside the log, to continue after a restart."""
 
     name: str
@@ -43,11 +43,11 @@ class ClusterState:
     rand: int = 0
     steps: int = 0
     seq: int = 0  # of the last trace record
-    control: dict[str, Any] = field(default_factory=dict)
-    leases: dict[str, Any] = field(default_factory=dict)
+    control: dict[str, Any] = msgspec.field(default_factory=dict)
+    leases: dict[str, Any] = msgspec.field(default_factory=dict)
     incarnation: int = 0
     # contents of volumes: all when loaded; at a commit those that changed (None: deleted)
-    volumes: dict[str, bytes | None] = field(default_factory=dict)
+    volumes: dict[str, bytes | None] = msgspec.field(default_factory=dict)
 
 
 class Segment(NamedTuple):

@@ -5,13 +5,12 @@ Models the key and range_end of etcd's requests (api/etcdserverpb/rpc.proto).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from apiserver_app.etcd.errors import EMPTY_KEY, EtcdError
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(msgspec.Struct, frozen=True):
     """One key, or the range from `first` up to `end`, exclusive; "\\0" means no upper bound."""
 
     first: str

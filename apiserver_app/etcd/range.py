@@ -6,8 +6,9 @@ Models etcd server/etcdserver/txn/range.go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from apiserver_app.etcd.errors import CompactedError, FutureRevError
 from apiserver_app.etcd.keys import Keys
@@ -34,8 +35,7 @@ class Request(NamedTuple):
     max_mod_revision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     entries: list[Entry]
     more: bool  # whether the limit dropped entries
     count: int  # of entries without the limit

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.etcd.keys import Keys
@@ -24,11 +25,10 @@ class Change(NamedTuple):
     prev_kv: Entry | None
 
 
-@dataclass(slots=True)
-class Watcher:
+class Watcher(msgspec.Struct):
     """The changes of a watch that its client has not received yet."""
 
-    waiting: deque[Change] = field(default_factory=deque)
+    waiting: deque[Change] = msgspec.field(default_factory=deque)
     stop: Callable[[], None] = lambda: None
 
 

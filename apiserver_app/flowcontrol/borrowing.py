@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.machinery.kernel import Kernel
 
@@ -21,8 +22,7 @@ TARGET_MIN = 0.001
 _TINY = 0.0000001
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """A level's seats by configuration: nominal, minimum (not lent) and maximum."""
 
     nominal: int

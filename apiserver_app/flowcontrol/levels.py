@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import orjson
 
 from apiserver_app.flowcontrol.borrowing import Account, Bounds
@@ -47,10 +48,9 @@ class Flow:
         self.decision = Decision("allow", orjson.Fragment(orjson.dumps(self.detail)))
 
 
-@dataclass(slots=True, eq=False)
-class Queue:
+class Queue(msgspec.Struct, eq=False):
     index: int = 0
-    waiting: deque[Request] = field(default_factory=deque)
+    waiting: deque[Request] = msgspec.field(default_factory=deque)
     executing: int = 0
     seats: int = 0  # of executing requests
     waiting_seats: int = 0
@@ -88,8 +88,7 @@ class Refused(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """A level's configuration. Without `queues` a request that finds no seat is refused."""
 
     bounds: Bounds

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.registry.generic import Page, Selection
@@ -15,8 +15,7 @@ BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 READS = frozenset(("get", "list", "watch", "head"))  # verbs that change nothing
 
 
-@dataclass(slots=True)  # not frozen, which costs at each request; nobody changes one
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One request as it came: `body` is bytes from outside, a dict from a component."""
 
     verb: str
@@ -27,7 +26,7 @@ class Call:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    params: Mapping[str, list[str]] = field(default_factory=dict)
+    params: Mapping[str, list[str]] = msgspec.field(default_factory=dict)
     body: bytes | Object | list[Any] | None = None
     content_type: str = ""
     outside: bool = False
@@ -37,7 +36,7 @@ class Call:
     routed: int = 200  # what the router makes of an outside request: 200, 404 or 405
     address: str = ""  # of an outside request, where it came from
     query: str = ""  # as it was sent
-    headers: Mapping[str, str] = field(default_factory=dict)  # names in small letters
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)  # names in small letters
     method: str = ""
     rest: str = ""  # the path below `proxy`
 
@@ -66,7 +65,7 @@ class Call:
             gone.append(PROTOCOLS)
         credential = Credential(tls=old.tls, headers=old.headers)
         headers_ = headers if gone else self.headers
-        call = dataclasses.replace(self, credential=credential, headers=headers_)
+        call = msgspec.structs.replace(self, credential=credential, headers=headers_)
         return call, tuple(gone)
 
     def param(self, name: str) -> str:
@@ -74,8 +73,7 @@ class Call:
         return values[0] if values else ""
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """The answer: an object, a page of a list, a selection to watch, or a plain document."""
 
     code: int
@@ -85,6 +83,6 @@ class Outcome:
     selection: Selection | None = None
     # of a document that is no object (discovery, OpenAPI, metrics): `value` is served as it is
     content_type: str = ""
-    headers: list[tuple[str, str]] = field(default_factory=list)
+    headers: list[tuple[str, str]] = msgspec.field(default_factory=list)
     # of an answer that goes on: a log, a process, forwarded ports
     stream: Any = None

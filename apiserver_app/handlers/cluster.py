@@ -6,8 +6,9 @@ Built once by the composition root; everything in it lives as long as the cluste
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from apiserver_app.admission.chain import Chain
 from apiserver_app.admission.plugin import Means
@@ -75,8 +76,7 @@ class FlowControl(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Access:
+class Access(msgspec.Struct):
     """Who somebody is, and what they may."""
 
     authentication: authn_union.Union
@@ -85,14 +85,12 @@ class Access:
     proxy_headers: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Admission:
+class Admission(msgspec.Struct):
     chain: Chain
     means: Means  # of plugins that ask others
 
 
-@dataclass(slots=True)
-class Egress:
+class Egress(msgspec.Struct):
     """The server's ways to others."""
 
     outbound: Outbound
@@ -100,32 +98,28 @@ class Egress:
     loopback: Callable[[], Client]  # to itself
 
 
-@dataclass(slots=True)
-class Aggregation:
+class Aggregation(msgspec.Struct):
     services: Services
     front_proxy: tuple[str, str]  # the aggregator's certificate and key, PEM
 
 
-@dataclass(slots=True)
-class ServiceAddresses:
+class ServiceAddresses(msgspec.Struct):
     """Where services get addresses and ports."""
 
     net: servicenet.ServiceNet
     ranges: Ranges
     # what services that are about to be stored are to hold
-    reserved: list[set[ips.Held]] = field(default_factory=list)
+    reserved: list[set[ips.Held]] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class ServiceAccountTokens:
+class ServiceAccountTokens(msgspec.Struct):
     issue: Callable[[Object, Object, int], Object]
     seconds_max: int  # of --service-account-max-token-expiration; 0: no limit
     jwks: Callable[[], Object]
     openid: Callable[[], Object]
 
 
-@dataclass(slots=True)
-class Options:
+class Options(msgspec.Struct):
     """What flags and version switch."""
 
     server_id: str  # what this API server is called among others
@@ -134,8 +128,7 @@ class Options:
     profiling: bool  # whether /debug/pprof and the reset of metrics are served
 
 
-@dataclass(slots=True)
-class Process:
+class Process(msgspec.Struct):
     """The process around the server."""
 
     is_ready: Callable[[], bool]
@@ -145,8 +138,7 @@ class Process:
     on_bug: Callable[[str, BaseException], None]
 
 
-@dataclass(slots=True)
-class ClusterContext:
+class ClusterContext(msgspec.Struct):
     """One cluster's API server, as its handlers see it."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError, FieldError
@@ -12,8 +13,7 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.registry import storagecalls
 
 
-@dataclass(slots=True)
-class Decision:
+class Decision(msgspec.Struct):
     """`detail` is what the trace is told: a `word` first, then what the decision rests on."""
 
     verdict: str  # allow, change, skip, deny

@@ -6,15 +6,15 @@ Types only; no sockets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 Headers = list[tuple[str, str]]
 SIZED_BYTES_MAX = 2048  # as net/http buffers; a longer answer is sent in chunks
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """A request as received; path and query are still percent-encoded."""
 
     method: str

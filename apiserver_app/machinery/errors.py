@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+
+class FieldError(msgspec.Struct, frozen=True):
     """One validation error, worded as upstream words it."""
 
     type: str  # FieldValueInvalid, FieldValueRequired, ...

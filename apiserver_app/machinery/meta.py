@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
+
 Object = dict[str, Any]
 
 _ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -105,8 +107,7 @@ class User:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class TlsPeer:
+class TlsPeer(msgspec.Struct, frozen=True):
     """The client certificate of a connection. `error` is set when verification failed."""
 
     common_name: str = ""
@@ -117,15 +118,14 @@ class TlsPeer:
     chain: tuple[bytes, ...] = ()  # DER, as received; empty inside the cluster
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(msgspec.Struct, frozen=True):
     """The credentials of a request, not yet verified."""
 
     bearer: str = ""
     basic: str = ""
     tls: TlsPeer | None = None
     # Impersonate-* and X-Remote-* headers, lower-case name -> values
-    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    headers: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     # Sec-WebSocket-Protocol of an upgrade: browsers send a token there
     protocols: tuple[str, ...] = ()
 

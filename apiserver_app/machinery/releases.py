@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+import msgspec
 
-@dataclass(frozen=True, order=True, slots=True)
-class Release:
+
+class Release(msgspec.Struct, frozen=True, order=True):
     """A minor release of Kubernetes 1.x: `Release(33)`, printed as `1.33`."""
 
     minor: int

@@ -15,9 +15,9 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import orjson
 
 from apiserver_app.etcd import mvcc
@@ -53,8 +53,7 @@ class Page(NamedTuple):
     looked_at: int = 0
 
 
-@dataclass(slots=True)
-class Selection:
+class Selection(msgspec.Struct):
     """The namespace and selectors of a list or watch."""
 
     namespace: str = ""
@@ -95,8 +94,7 @@ class Selection:
         return None
 
 
-@dataclass(slots=True)
-class Fault:
+class Fault(msgspec.Struct):
     """An injected fault: etcd answers the next matching writes with an error."""
 
     message: str

@@ -7,8 +7,9 @@ a quota is. What the cluster needs for itself is not counted against them. Pure.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from apiserver_app.machinery import errors
 
@@ -21,8 +22,7 @@ CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 REASON = "exceeded limit of the cluster"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """`objects`, `pods` and `bytes` hold for the whole cluster; those of a namespace for the
     objects of one resource, and for its pods; that of a pod for all its containers."""
 
@@ -75,4 +75,6 @@ def _check(info: ResourceInfo, name: str, limit: str, used: int, most: int) -> N
         )  # fmt: skip
 
 
-DEFAULTS: dict[str, int] = {name.replace("_", "-"): most for name, most in asdict(Limits()).items()}
+DEFAULTS: dict[str, int] = {
+    name.replace("_", "-"): most for name, most in msgspec.structs.asdict(Limits()).items()
+}

@@ -10,8 +10,9 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, upda
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.apis import servicenet
 from apiserver_app.machinery import errors
@@ -23,8 +24,7 @@ from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.validation import objectmeta
 
 
-@dataclass(slots=True)
-class Context:
+class Context(msgspec.Struct):
     """What a strategy knows of the request and the cluster."""
 
     now: int  # µs since 1970

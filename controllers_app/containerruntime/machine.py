@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from typing import Any, Protocol
+
+import msgspec
 
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.containerruntime import hostdisk, namespaces, rootfs
@@ -210,7 +211,9 @@ class Machine:
         self, _container: Container, _port: int, request: HttpRequest
     ) -> HttpAnswer:
         headers = {key: text for key, text in request.headers.items() if key != "x-forwarded-for"}
-        return await self._apiserver(replace(request, headers=headers), self.address)
+        return await self._apiserver(
+            msgspec.structs.replace(request, headers=headers), self.address
+        )
 
     def trusts(self, path: str) -> bool | None:
         """Whether a file of certificates has the cluster's CA; None: there is no such file."""

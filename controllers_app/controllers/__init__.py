@@ -5,7 +5,7 @@ Adding one touches its file, the tuple below, its test and the documentation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from controllers_app.controllers import (
     clusterroleaggregation,
@@ -49,8 +49,7 @@ ACCOUNT = "system:serviceaccount:kube-system:"
 MANAGER = "system:kube-controller-manager"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A controller by the name the trace gives it, and the service account it acts as.
 
     Without an account it is the manager itself, as upstream's tokens controller is, which makes

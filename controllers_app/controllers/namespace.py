@@ -11,7 +11,8 @@ deletion/namespaced_resources_deleter.go.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.kinds import customresources
@@ -44,14 +45,14 @@ _FINE = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Remains:
+class Remains(msgspec.Struct):
     """What is still there after a pass."""
 
-    counts: dict[str, int] = field(default_factory=dict)  # "pods." -> 2, as upstream writes it
-    finalizers: dict[str, int] = field(default_factory=dict)
+    # "pods." -> 2, as upstream writes it
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+    finalizers: dict[str, int] = msgspec.field(default_factory=dict)
     undiscovered: str = ""  # the groups whose resources are not known
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = msgspec.field(default_factory=list)
     seconds: int = 0
 
 

@@ -9,7 +9,8 @@ Models kubernetes pkg/controller/replicaset/replica_set.go and replica_set_utils
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.kernel import SECOND
@@ -25,8 +26,7 @@ STATUS_RETRIES = 1
 _CENSUS = "replicas"
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(msgspec.Struct):
     """Counts of a replica set's active pods."""
 
     active: int = 0

@@ -10,8 +10,9 @@ Models kubernetes staging/src/k8s.io/cri-api/pkg/apis/services.go (RuntimeServic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, Lines, LogOptions, Process
@@ -31,8 +32,7 @@ class NoAddress(Exception):
     """Every address of the node's range is taken; the text is the CNI plugin's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sandbox:
+class Sandbox(msgspec.Struct, frozen=True):
     """A pod's network. `own` says that the address is of the node's range."""
 
     id: str
@@ -40,8 +40,7 @@ class Sandbox:
     own: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerRecord:
+class ContainerRecord(msgspec.Struct, frozen=True):
     """One instance of a container; times are µs. None: it has not started, or not ended."""
 
     name: str
@@ -50,8 +49,7 @@ class ContainerRecord:
     finished_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExecResult:
+class ExecResult(msgspec.Struct, frozen=True):
     """Result of a command run in a container; exit_code is None after a timeout."""
 
     exit_code: int | None

@@ -8,8 +8,9 @@ predicate.go and pkg/scheduler/eventhandlers.go (AdmissionCheck).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -35,8 +36,7 @@ class Holder(Protocol):
     def requests(self) -> Amounts: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(msgspec.Struct, frozen=True):
     """A resize that was not made, why not, and the spec that asks for it."""
 
     reason: str

@@ -8,15 +8,14 @@ Models kubernetes staging/src/k8s.io/client-go/util/flowcontrol/backoff.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from apiserver_app.machinery.syntax import goduration
 
 FOREGROUND_MAX = 5
 
 
-@dataclass(slots=True)
-class Backoff:
+class Backoff(msgspec.Struct):
     """Waits of base, 2 x base, ... up to the maximum."""
 
     base_seconds: float

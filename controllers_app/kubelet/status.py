@@ -7,8 +7,9 @@ convertToAPIContainerStatuses) and pkg/kubelet/status/generate.go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -27,8 +28,7 @@ OVER = ("Succeeded", "Failed")  # the phases that never change
 LOST = "The container could not be located when the pod was terminated"
 
 
-@dataclass(slots=True, eq=False)
-class ContainerState:
+class ContainerState(msgspec.Struct, eq=False):
     """The state of one container. `state` and `last` are the API's state objects; `busy`: a task
     of its own will continue it (a retried pull, a back-off)."""
 
@@ -37,8 +37,8 @@ class ContainerState:
     kind: str = MAIN
     image_id: str = ""
     container_id: str = ""
-    state: Object = field(default_factory=dict)
-    last: Object = field(default_factory=dict)
+    state: Object = msgspec.field(default_factory=dict)
+    last: Object = msgspec.field(default_factory=dict)
     ended: tuple[Object, Object] | None = None  # both, before the wait for a restart hid them
     ready: bool = False
     started: bool = False
@@ -61,8 +61,7 @@ class ContainerState:
         return done is not None and done["exitCode"] == 0
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """Everything beside the containers that the status depends on."""
 
     host_ip: str

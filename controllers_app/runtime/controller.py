@@ -14,7 +14,8 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.apis.certificates import Authority
 from apiserver_app.machinery import errors, meta
@@ -37,8 +38,7 @@ from controllers_app.runtime.workqueue import Item, WorkQueue
 WORKERS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """The outcome of a reconcile; `summary` names desired state, actual state and action.
 
     `requeue_after` (seconds) replaces any pending delay of the key; 0 cancels it. A `background`
@@ -50,8 +50,7 @@ class Result:
     background: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """Everything a controller is constructed with."""
 
     kernel: Kernel

@@ -13,8 +13,9 @@ from __future__ import annotations
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.bucket import Bucket
@@ -39,29 +40,26 @@ MODERN = "events.events.k8s.io"
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
+class _Pending(msgspec.Struct, frozen=True):
     """An event to be written, and the span that recorded it."""
 
     body: Object
     span: int
 
 
-@dataclass(slots=True)
-class _Similar:
+class _Similar(msgspec.Struct):
     """The different messages of one reason about one object."""
 
-    messages: dict[str, None] = field(default_factory=dict)
+    messages: dict[str, None] = msgspec.field(default_factory=dict)
     last: int = 0
 
 
-@dataclass(slots=True)
-class _Written:
+class _Written(msgspec.Struct):
     """An event that was written."""
 
     name: str
     count: int = 1
-    body: Object = field(default_factory=dict)  # of a modern one, to be written again
+    body: Object = msgspec.field(default_factory=dict)  # of a modern one, to be written again
     last: int = 0  # when it was observed, µs since 1970
 
 

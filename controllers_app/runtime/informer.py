@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
@@ -32,12 +33,11 @@ BACKOFF_SECONDS_BASE = 0.8
 BACKOFF_SECONDS_MAX = 30.0
 
 
-@dataclass(slots=True)
-class Registrar:
+class Registrar(msgspec.Struct):
     """The owner that is registering handlers, and the informers each owner has requested."""
 
     owner: str = ""
-    used: dict[str, dict[str, Informer]] = field(default_factory=dict)
+    used: dict[str, dict[str, Informer]] = msgspec.field(default_factory=dict)
 
 
 class Informer:

@@ -6,8 +6,9 @@ Models kubernetes pkg/scheduler/framework/types.go (AffinityTerm, getAffinityTer
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -16,8 +17,7 @@ from apiserver_app.machinery.syntax import labels
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(msgspec.Struct, frozen=True):
     """Pods it selects, and the label of nodes that says what is together."""
 
     key: str
@@ -38,8 +38,7 @@ class Term:
         return wanted is not None and wanted.matches(labels_of(namespace))
 
 
-@dataclass(frozen=True, slots=True)
-class Affinity:
+class Affinity(msgspec.Struct, frozen=True):
     """All terms of one pod."""
 
     required: tuple[Term, ...]

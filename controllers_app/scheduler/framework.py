@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.meta import Object
 from controllers_app.scheduler.cache import Cache
@@ -42,8 +44,7 @@ CLASS_ADDED, CLASS_UPDATED = "storage class added", "storage class updated"
 NODE_EVENTS = (NODE_ADDED, NODE_UPDATED)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(msgspec.Struct, frozen=True):
     """Something happened to a node, to what volumes come from, or to a pod (`pod` then, and what
     it `was` before). A pod that is not `assigned` has no node: its own update, or the end of one
     that was nominated."""
@@ -72,8 +73,7 @@ class ClusterEvent:
         return len(now) != len(before)
 
 
-@dataclass(frozen=True, slots=True)
-class No:
+class No(msgspec.Struct, frozen=True):
     """A filter's refusal, in upstream's words."""
 
     reasons: tuple[str, ...]
@@ -325,14 +325,13 @@ class Filtered:
         return tuple(sorted({plugin for plugin, _ in self.failed.values()} | {*self.narrowers}))
 
 
-@dataclass(slots=True)
-class Scored:
+class Scored(msgspec.Struct):
     """The score phase: each plugin's raw and normalized scores, and the weighted totals."""
 
     nodes: Sequence[NodeInfo]
     total: list[int]
-    plugins: list[tuple[Plugin, list[int], list[int]]] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    plugins: list[tuple[Plugin, list[int], list[int]]] = msgspec.field(default_factory=list)
+    skipped: list[str] = msgspec.field(default_factory=list)
 
     def detail(self) -> dict[str, Any]:
         count = len(self.nodes)

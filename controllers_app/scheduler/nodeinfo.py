@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import meta, releases
 from apiserver_app.machinery.meta import Object
@@ -28,8 +29,7 @@ CPU, MEMORY, PODS = "cpu", "memory", "pods"
 Amounts = dict[str, int]  # cpu in thousandths, everything else in units
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """What pods that look the same to any selector have in common."""
 
     namespace: str

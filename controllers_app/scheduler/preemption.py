@@ -6,7 +6,8 @@ Models kubernetes pkg/scheduler/framework/preemption/preemption.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
@@ -32,8 +33,7 @@ Started = Callable[[PodInfo], str]
 Score = Callable[[Candidate], int | str]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What a pod's preemption came to."""
 
     message: str = ""  # why nobody leaves
@@ -42,14 +42,13 @@ class Outcome:
     detail: Object | None = None  # for the trace
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(msgspec.Struct, frozen=True):
     """What a preemption looks at beside the pod and why its nodes refused it."""
 
     cache: Cache
     budgets: Sequence[Object] = ()
-    started: Started = field(default=lambda pod: _LATEST)
-    draw: Callable[[int], int] = field(default=lambda limit: 0)
+    started: Started = msgspec.field(default=lambda pod: _LATEST)
+    draw: Callable[[int], int] = msgspec.field(default=lambda limit: 0)
 
 
 def preempt(pod: PodInfo, filtered: Filtered, world: World) -> Outcome:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND, Kernel
@@ -35,8 +36,7 @@ ACTIVE, BACKING_OFF, WAITING, TAKEN = "active", "backoff", "unschedulable", "tak
 Hint = Callable[[ClusterEvent, "Queued"], bool]
 
 
-@dataclass(slots=True)
-class Queued:
+class Queued(msgspec.Struct):
     """One pod in the queue. `blockers` are the plugins that turned it down last time."""
 
     pod: Object
@@ -44,7 +44,7 @@ class Queued:
     attempts: int = 0
     since: int = 0
     blockers: tuple[str, ...] = ()
-    revs: list[int] = field(default_factory=list)
+    revs: list[int] = msgspec.field(default_factory=list)
     turn: int = 0
     timer: int = 0
     erred: bool = False  # the last attempt went wrong, rather than finding no node

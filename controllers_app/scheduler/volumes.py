@@ -10,7 +10,8 @@ pkg/scheduler/framework/plugins/volumebinding/binder.go (BindPodVolumes, checkBi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.client import Client
@@ -28,12 +29,11 @@ POLL_SECONDS = 1
 FOREGROUND_POLLS = 10
 
 
-@dataclass(slots=True)
-class Decision:
+class Decision(msgspec.Struct):
     """What is to be done so that a pod's claims are bound on one node."""
 
-    reserve: list[tuple[Object, Object]] = field(default_factory=list)  # (claim, volume)
-    provision: list[Object] = field(default_factory=list)  # claims
+    reserve: list[tuple[Object, Object]] = msgspec.field(default_factory=list)  # (claim, volume)
+    provision: list[Object] = msgspec.field(default_factory=list)  # claims
 
     def __bool__(self) -> bool:
         return bool(self.reserve or self.provision)

@@ -7,8 +7,9 @@ folders that several containers hold; what is mounted read-only says so. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 BYTES_MAX, FILES_MAX = 8 << 20, 4096  # of what one container may write, or one volume may hold
 NODE_BYTES_MAX, NODE_FILES_MAX = 48 << 20, 16_384  # of all that a node's containers write
@@ -66,22 +67,19 @@ class Disk:
             self._above.count(size, files)
 
 
-@dataclass(slots=True)
-class File:
+class File(msgspec.Struct):
     data: bytes = b""
     mode: int = 0o644
     mtime: int = 0
     owner: tuple[int, int] = ROOT
 
 
-@dataclass(slots=True)
-class Link:
+class Link(msgspec.Struct):
     target: str
 
 
-@dataclass(slots=True, eq=False)
-class Folder:
-    entries: dict[str, Node] = field(default_factory=dict)
+class Folder(msgspec.Struct, eq=False):
+    entries: dict[str, Node] = msgspec.field(default_factory=dict)
     mode: int = 0o755
     mtime: int = 0
     readonly: bool = False  # with all that is below and no mount of its own

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from controllers_app.shell import arithmetic, globbing, jobs, syntax
 from controllers_app.shell.exits import Break, CommandError, Exit, OutputFull, Return
 from controllers_app.shell.expansion import LETTERS, Words
@@ -28,8 +30,7 @@ PIECE = 8 * 1024  # bytes that are written at once
 LETTER = 8  # operations that reading a letter of a program takes
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """One command as it is run: its words without its name, its streams, its shell."""
 
     name: str
@@ -403,13 +404,14 @@ class Shell(Words):
         for one in redirects:
             if one.body is not None:
                 text = await self.text(one.body)
-                io = replace(io, stdin=Taken(text.encode("utf-8", "surrogateescape")))
+                stdin = Taken(text.encode("utf-8", "surrogateescape"))
+                io = msgspec.structs.replace(io, stdin=stdin)
                 continue
             target = await self.text(one.word)
             path = joined(self.cwd, target)
             if one.op == "<":
                 try:
-                    io = replace(io, stdin=Taken(self.machine.read(path)))
+                    io = msgspec.structs.replace(io, stdin=Taken(self.machine.read(path)))
                 except FileError as error:
                     raise CommandError(f"can't open {target}: {_lower(error)}", 1) from None
                 continue
@@ -435,11 +437,11 @@ class Shell(Words):
                 sink = kept
             both = one.op == "&>" or (one.op == ">&" and target not in ("1", "2", "0", "-"))
             if both:
-                io = replace(io, out=sink, err=sink)
+                io = msgspec.structs.replace(io, out=sink, err=sink)
             elif one.number == 2:
-                io = replace(io, err=sink)
+                io = msgspec.structs.replace(io, err=sink)
             elif one.number == 1:
-                io = replace(io, out=sink)
+                io = msgspec.structs.replace(io, out=sink)
         return io, written
 
     def _device(self, path: str, io: Io) -> Sink:

@@ -7,8 +7,9 @@ and 2.11.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import Protocol
+
+import msgspec
 
 from apiserver_app.machinery.kernel import Cancelled, Task
 from controllers_app.shell import syntax
@@ -84,7 +85,7 @@ async def pipe(shell: Shell, items: list[syntax.Command], io: Io) -> int:
             own = Io(stdin or io.stdin, pipes[n].put, io.err)
             work = _stage(shell, children[n], command, own, stdin, pipes[n])
             tasks.append(kernel.branch(f"{shell.machine.lane} pipe", work))
-        code = await _code(children[-1], items[-1], replace(io, stdin=pipes[-1]))
+        code = await _code(children[-1], items[-1], msgspec.structs.replace(io, stdin=pipes[-1]))
         pipes[-1].leave()
         for task in tasks:
             task.on_done.append(lambda _task: shell.runner.poke())
@@ -140,7 +141,7 @@ def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
         code = KILLED
         try:
             with contextlib.suppress(Interrupted, TimedOut):
-                code = await _code(child, command, replace(io, stdin=Taken()))
+                code = await _code(child, command, msgspec.structs.replace(io, stdin=Taken()))
                 child.end_jobs()
         except Cancelled:
             child.end_jobs()

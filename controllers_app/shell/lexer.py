@@ -5,7 +5,7 @@ Models POSIX.1-2017, Shell Command Language 2.2 (quoting) and 2.3 (token recogni
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 DEPTH_MAX = 24
 SOURCE_MAX = 256 * 1024
@@ -21,8 +21,7 @@ class ShellSyntaxError(Exception):
     """The text is no program; what ash says of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A piece of a word. `kind`: text, var, length, cmd, math. `word` is what follows `op`."""
 
     kind: str
@@ -35,8 +34,7 @@ class Part:
 Word = tuple[Part, ...]
 
 
-@dataclass(slots=True)
-class Redirect:
+class Redirect(msgspec.Struct):
     number: int
     op: str
     word: Word

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.waiting import Signal
@@ -83,8 +84,7 @@ class Kept:
         return b"".join(self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Io:
+class Io(msgspec.Struct, frozen=True):
     """The three standard streams of a command."""
 
     stdin: Source
@@ -92,8 +92,7 @@ class Io:
     err: Sink
 
 
-@dataclass(slots=True)
-class Foreground:
+class Foreground(msgspec.Struct):
     """How much a process and those that it started have drawn a fast clock along."""
 
     sleeps: int = 0

@@ -6,8 +6,9 @@ documents and arithmetic are in it, aliases and job control are not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from controllers_app.shell.lexer import (
     DEPTH_MAX,
@@ -25,21 +26,19 @@ LINE_MAX = 16 * 1024  # of commands that are read before the first of them is ru
 LETTER_BYTES = 32  # that a letter of a command takes once it is read
 
 
-@dataclass(slots=True)
-class Simple:
-    assigns: list[tuple[str, Word]] = field(default_factory=list)
-    words: list[Word] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
+class Simple(msgspec.Struct):
+    assigns: list[tuple[str, Word]] = msgspec.field(default_factory=list)
+    words: list[Word] = msgspec.field(default_factory=list)
+    redirects: list[Redirect] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Compound:
+class Compound(msgspec.Struct):
     """`kind`: pipe, not, list, andor, if, while, until, for, case, group, subshell, function."""
 
     kind: str
-    items: list[Any] = field(default_factory=list)
+    items: list[Any] = msgspec.field(default_factory=list)
     name: str = ""
-    redirects: list[Redirect] = field(default_factory=list)
+    redirects: list[Redirect] = msgspec.field(default_factory=list)
     size: int = 0  # bytes that a function takes
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from controllers_app.shell import builtins
 from controllers_app.shell.commands import (
@@ -30,8 +31,7 @@ from controllers_app.shell.interpreter import Call, Run
 BUSYBOX, DEBIAN = "busybox", "debian"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """A command, where it lies, and the sets it is in."""
 
     name: str

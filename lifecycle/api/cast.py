@@ -6,10 +6,11 @@ sent as a header. Nobody else can be acted as.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from apiserver_app.auth import kubeconfig, pki
 from apiserver_app.auth.authn import token_file
@@ -18,8 +19,7 @@ from apiserver_app.auth.data import cast
 ADMIN = "admin"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(msgspec.Struct, frozen=True):
     """What goes with each request of this person."""
 
     name: str

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.releases import Release
@@ -22,8 +23,7 @@ OBJECTS_MAX = 200
 QUERY = "fieldManager=page&fieldValidation=Strict"
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(msgspec.Struct, frozen=True):
     """How objects are sent, and what kubectl says of it."""
 
     method: str
@@ -40,8 +40,7 @@ class ManifestError(Exception):
     """The text cannot be sent, in one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(msgspec.Struct, frozen=True):
     """One request to make, or why it cannot be made."""
 
     kind: str

@@ -6,8 +6,9 @@ Models github.com/spf13/pflag (flag.go) and etcd etcdctl/util/help.go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 
 class Flag(NamedTuple):
@@ -58,8 +59,7 @@ GLOBAL: tuple[Flag, ...] = (
 HELP = Flag("help", "bool", False, "help for {}", "h")
 
 
-@dataclass(slots=True)
-class Parsed:
+class Parsed(msgspec.Struct):
     """What a command line says: every flag's value, those that were given, and the words."""
 
     values: dict[str, Any]

@@ -8,8 +8,9 @@ Models etcd etcdctl/ctlv3/command/{global,util}.go and pkg/cobrautl/error.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from apiserver_app.etcd.members import Member
 from apiserver_app.etcd.server import Server
@@ -73,8 +74,7 @@ class Exit(Exception):
         self.code = code
 
 
-@dataclass(slots=True)
-class Session:
+class Session(msgspec.Struct):
     """One command with its flags and words."""
 
     server: Server

@@ -9,8 +9,9 @@ import os
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from lifecycle.hosting.options import Options
 
@@ -21,8 +22,7 @@ EXIT_SAID = 3  # the worker has already printed why it ends
 EXIT_AGAIN = 4  # another one is to go on: the store began or ceased to take writes
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(msgspec.Struct, frozen=True):
     """A worker process and the edge's end of the pair."""
 
     process: subprocess.Popen[bytes]

@@ -16,9 +16,10 @@ import secrets
 import socket
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from lifecycle.hosting import child, options
 from lifecycle.hosting.board import Board
@@ -42,8 +43,7 @@ class StartError(Exception):
     """The demo cannot start, in one sentence."""
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """What a running demo serves with."""
 
     options: options.Options

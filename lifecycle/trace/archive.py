@@ -14,7 +14,6 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,8 +34,7 @@ ID = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,62}[a-z0-9])?")
 ReadRecords = Callable[[int, int], tuple[bytes, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(msgspec.Struct, frozen=True):
     """One saved trace: its id, header and size."""
 
     id: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -33,8 +32,7 @@ class _Seq(msgspec.Struct):
 seqs = msgspec.json.Decoder(list[_Seq])
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(msgspec.Struct, frozen=True):
     """A keyframe as it is sent: what is in force after record `seq`. Without text: nothing yet."""
 
     seq: int

@@ -10,7 +10,8 @@ pkg/admission/configuration/mutating_webhook_manager.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.admission import matching
 from apiserver_app.admission.plugin import CREATE, UPDATE, Attributes
@@ -28,8 +29,7 @@ EXEMPT = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(msgspec.Struct, frozen=True):
     """One webhook of one configuration. `uid` distinguishes equal names."""
 
     uid: str
@@ -44,8 +44,7 @@ class Hook:
         return self.spec.get("failurePolicy") == "Ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """A webhook to call, and the resource version it receives."""
 
     hook: Hook

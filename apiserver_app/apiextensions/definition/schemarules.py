@@ -8,10 +8,11 @@ validation.go.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from apiserver_app.apiextensions import customtype
 from apiserver_app.apiextensions.definition import listrules, structuralrules
@@ -58,8 +59,7 @@ _AT_ROOT_JSON = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Within:
+class _Within(msgspec.Struct, frozen=True):
     """What a schema node inherits from the nodes above it."""
 
     version: Release  # of Kubernetes
@@ -168,7 +168,7 @@ def _is_set(key: str, value: Any) -> bool:
 
 def _uncorrelated(within: _Within, at: str) -> _Within:
     """Marks the nodes below as having no old value, unless a node further up did."""
-    return within if within.uncorrelated else dataclasses.replace(within, uncorrelated=at)
+    return within if within.uncorrelated else msgspec.structs.replace(within, uncorrelated=at)
 
 
 class _Walk:
@@ -186,7 +186,7 @@ class _Walk:
     ) -> None:
         before = len(self._errs)
         self._supported(schema, at, within)
-        inside = dataclasses.replace(within, cardinality=_cardinality(schema, within))
+        inside = msgspec.structs.replace(within, cardinality=_cardinality(schema, within))
         self._fields(schema, node, at, inside, root)
         self._junctors(schema, at, within)
         self._items(schema, node, at, inside)
@@ -212,7 +212,7 @@ class _Walk:
             below = within
             if within.in_meta:
                 message = "inside additionalProperties applying to object metadata"
-                below = dataclasses.replace(within, no_defaults=message)
+                below = msgspec.structs.replace(within, no_defaults=message)
             child = node.additional if node is not None else None
             self.place(additional, child, f"{at}.additionalProperties", below)
         if schema.get(structural.MAP_TYPE) not in (None, "granular"):
@@ -220,9 +220,9 @@ class _Walk:
         for name in sorted(properties):
             below = within
             if (root or schema.get(structural.EMBEDDED)) and name in _META:
-                below = dataclasses.replace(within, in_meta=True)
+                below = msgspec.structs.replace(within, in_meta=True)
                 if root:
-                    below = dataclasses.replace(below, no_defaults=f"in top-level {name}")
+                    below = msgspec.structs.replace(below, no_defaults=f"in top-level {name}")
             child = node.properties.get(name) if node is not None else None
             self.place(properties[name], child, paths.key(f"{at}.properties", name), below)
 

@@ -10,8 +10,9 @@ compilation}.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from apiserver_app import cel
 from apiserver_app.apiextensions.schema import fieldpaths, paths, structural
@@ -51,8 +52,7 @@ class Place(NamedTuple):
         return bool(self.value == self.was) if self.correlated else self.above_same
 
 
-@dataclass(slots=True)
-class Rule:
+class Rule(msgspec.Struct):
     """A compiled rule; `error` is the compiler's error."""
 
     source: Schema
@@ -74,8 +74,7 @@ class Costs(NamedTuple):
     places: int
 
 
-@dataclass(slots=True)
-class Result:
+class Result(msgspec.Struct):
     """The errors and the warnings of all rules."""
 
     errs: list[FieldError]

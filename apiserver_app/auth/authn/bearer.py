@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import dataclasses
 from collections.abc import Sequence
+
+import msgspec
 
 from apiserver_app.authprotocols import TokenAuthenticator, Try
 from apiserver_app.machinery.meta import User
@@ -117,7 +118,7 @@ class BearerTokens:
         if not isinstance(answer, Try):
             answer = await answer
         if authenticator.audience_agnostic and answer.user is not None:
-            answer = dataclasses.replace(answer, audiences=shared)
+            answer = msgspec.structs.replace(answer, audiences=shared)
         return answer
 
 

@@ -9,8 +9,9 @@ Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authenticator/token/oi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery.errors import go_value
 from apiserver_app.machinery.meta import User
@@ -25,8 +26,7 @@ class OidcError(Exception):
     """The token is refused; the message is upstream's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A validation rule that must hold."""
 
     expression: str
@@ -34,8 +34,7 @@ class Rule:
     holds: Evaluate
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimMappings:
+class ClaimMappings(msgspec.Struct, frozen=True):
     """The sources of each user attribute. An expression wins over a claim."""
 
     username_claim: str = "sub"
@@ -47,7 +46,7 @@ class ClaimMappings:
     uid_claim: str = ""
     uid: Evaluate | None = None
     extra: tuple[tuple[str, str, Evaluate], ...] = ()  # key, expression, value
-    required: Mapping[str, str] = field(default_factory=dict)
+    required: Mapping[str, str] = msgspec.field(default_factory=dict)
     claim_rules: tuple[Rule, ...] = ()
     user_rules: tuple[Rule, ...] = ()
 

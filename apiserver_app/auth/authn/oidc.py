@@ -13,8 +13,9 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.auth import jws
 from apiserver_app.auth.authn.claims import ClaimMappings, OidcError, user_of
@@ -33,13 +34,12 @@ _NBF_LEEWAY_SECONDS = 300
 Ask = Callable[[outbound.Call], Awaitable[outbound.Answer]]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """One issuer, configured by the oidc-* flags or by a file."""
 
     issuer: str
     audiences: tuple[str, ...]
-    claims: ClaimMappings = field(default_factory=ClaimMappings)
+    claims: ClaimMappings = msgspec.field(default_factory=ClaimMappings)
     algorithms: tuple[str, ...] = ("RS256",)
     ca_pem: str = ""
     discovery_url: str = ""  # when the document is not below the issuer's own URL

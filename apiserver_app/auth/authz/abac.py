@@ -9,8 +9,9 @@ Models kubernetes pkg/auth/authorizer/abac/abac.go and pkg/apis/abac/{v0,v1beta1
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.authprotocols import Attributes, Rules, Try
 from apiserver_app.machinery.errors import go_value
@@ -23,8 +24,7 @@ _READS = ("get", "list", "watch")
 _TEXTS = ("user", "group", "apiGroup", "resource", "namespace", "nonResourcePath")
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     """One line of the file. `text` is the raw line."""
 
     line: int
@@ -36,7 +36,7 @@ class Policy:
     resource: str = ""
     namespace: str = ""
     path: str = ""
-    answer: Try = field(default_factory=lambda: Try("ABAC", "allow"))
+    answer: Try = msgspec.field(default_factory=lambda: Try("ABAC", "allow"))
 
 
 class Abac:

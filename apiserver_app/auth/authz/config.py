@@ -9,8 +9,9 @@ and staging/src/k8s.io/apiserver/pkg/apis/apiserver/{validation,load}.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app import cel
 from apiserver_app.auth import reviewing
@@ -36,8 +37,7 @@ TIMEOUT_SECONDS_MAX = 30
 _FAILURES = {"NoOpinion": "noop", "Deny": "deny"}
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """The --authorization-* flags, with files as their texts."""
 
     modes: tuple[str, ...] = DEFAULT_MODES
@@ -49,7 +49,7 @@ class Options:
     unauthorized_seconds: float = 30.0
     config: str = ""  # an AuthorizationConfiguration
     config_path: str = ""
-    kubeconfigs: Mapping[str, str] = field(default_factory=dict)  # those it names, by path
+    kubeconfigs: Mapping[str, str] = msgspec.field(default_factory=dict)  # those it names, by path
     started: tuple[str, ...] | None = None  # on a reload: the types at start-up
 
 

@@ -9,9 +9,9 @@ Models kubernetes staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/web
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 import orjson
 
 from apiserver_app.auth import reviewing
@@ -35,15 +35,14 @@ class Condition(Protocol):
     def __call__(self, review: Object) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     target: Target
     version: str = "v1beta1"
     authorized_seconds: float = 300.0
     unauthorized_seconds: float = 30.0
     timeout_seconds: float = 30.0
     on_error: str = "noop"  # or deny
-    conditions: tuple[Condition, ...] = field(default=())
+    conditions: tuple[Condition, ...] = msgspec.field(default=())
 
 
 class Webhook:

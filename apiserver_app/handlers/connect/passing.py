@@ -10,7 +10,8 @@ Go's net/http/httputil (ReverseProxy).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.request import Request
@@ -28,8 +29,7 @@ _DROPPED = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(slots=True)
-class Passing:
+class Passing(msgspec.Struct):
     """An answer whose body is passed on as it comes."""
 
     status: int
@@ -40,8 +40,7 @@ class Passing:
     detail: Object
 
 
-@dataclass(slots=True)
-class Tunnel:
+class Tunnel(msgspec.Struct):
     """A connection that is another protocol's from now on; `first` came already."""
 
     connection: Connection

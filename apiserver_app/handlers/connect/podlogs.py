@@ -6,7 +6,7 @@ Models kubernetes pkg/registry/core/pod/rest/log.go, pkg/apis/core/validation/va
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.connect import connect
@@ -25,8 +25,7 @@ _STREAMS = ("All", "Stderr", "Stdout")
 _NO_TAIL = "`tailLines` and specific `stream` are mutually exclusive for now"
 
 
-@dataclass(slots=True)
-class LogStream:
+class LogStream(msgspec.Struct):
     """A log on its way to a client."""
 
     lines: Lines

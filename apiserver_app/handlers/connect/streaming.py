@@ -11,7 +11,8 @@ Models kubernetes pkg/registry/core/pod/rest/subresources.go, pkg/registry/core/
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.connect import connect, upgrades
@@ -34,8 +35,7 @@ _NO_COMMAND = (
 _LATE = ("error executing command in container", "error attaching to container")
 
 
-@dataclass(slots=True)
-class Session:
+class Session(msgspec.Struct):
     """A process that a client talks to. `start` is asked for it once the upgrade is granted."""
 
     kind: str  # exec, attach
@@ -48,8 +48,7 @@ class Session:
     start: Callable[[], Awaitable[Process]]
 
 
-@dataclass(slots=True)
-class Forward:
+class Forward(msgspec.Struct):
     """Ports of a pod. The old WebSocket protocols name them in the request."""
 
     upgrade: upgrades.Upgrade

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.releases import Release
@@ -35,13 +36,12 @@ _KUBELET_SPDY = (
 _UPGRADE = re.compile(r"(^|.*,\s*)upgrade($|\s*,)")
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(msgspec.Struct, frozen=True):
     """What was agreed on. `headers` are those of the 101."""
 
     carrier: str
     protocol: str
-    headers: list[tuple[str, str]] = field(default_factory=list)
+    headers: list[tuple[str, str]] = msgspec.field(default_factory=list)
 
     @property
     def translated(self) -> bool:

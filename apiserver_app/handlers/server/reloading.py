@@ -15,6 +15,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+import msgspec
+
 from apiserver_app import authenticators, flags
 from apiserver_app.auth import reviewing
 from apiserver_app.auth.authn import union as authn_union
@@ -98,7 +100,7 @@ class Reloads:
     def _modes(self, text: flags.FileText) -> None:
         server = self._server
         server.log('"found new authorization config data"')
-        options = dataclasses.replace(
+        options = msgspec.structs.replace(
             server.options, config=text, kubeconfigs=getattr(text, "files", {}),
             started=self._started,
         )  # fmt: skip

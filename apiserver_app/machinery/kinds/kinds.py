@@ -14,8 +14,9 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery.kinds import builtin, customresources, history, runtimeconfig
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
@@ -32,8 +33,7 @@ _VERBS_OF = {
 _SINGULARS = {"endpoints": "endpoints"}
 
 
-@dataclass(frozen=True, slots=True)
-class SubresourceInfo:
+class SubresourceInfo(msgspec.Struct, frozen=True):
     """A subresource: the kind of its body, and its verbs."""
 
     name: str  # "status"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 import urllib.parse
-from dataclasses import dataclass
+
+import msgspec
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*", re.ASCII)
 _ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})", re.ASCII)
@@ -24,8 +25,7 @@ class UrlError(ValueError):
     """An invalid URL; the message is Go's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(msgspec.Struct, frozen=True):
     """A parsed URL; `path` is escaped as Go writes it."""
 
     scheme: str = ""

@@ -9,8 +9,9 @@ Models Go's net/http (ReadResponse, Request.Write) as kube-apiserver's proxies u
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 HEAD_BYTES_MAX = 1 << 20
 REQUEST_BYTES_MAX = 3 << 20  # of the body of a request to an API server
@@ -22,8 +23,7 @@ class Malformed(Exception):
     """What came is no answer; the text is what Go says of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """The beginning of an answer; the headers' names are in small letters."""
 
     status: int

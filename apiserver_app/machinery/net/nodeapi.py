@@ -9,16 +9,16 @@ Models kubernetes pkg/kubelet/server/server.go and staging/src/k8s.io/cri-api (s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from apiserver_app.machinery.meta import Object
 
 STDOUT, STDERR = "stdout", "stderr"
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(msgspec.Struct, frozen=True):
     """PodLogOptions, validated; times are µs since 1970."""
 
     container: str
@@ -78,16 +78,14 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(msgspec.Struct, frozen=True):
     method: str
     path: str  # with its query
-    headers: Mapping[str, str] = field(default_factory=dict)  # names in small letters
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)  # names in small letters
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]  # names in small letters
     body: bytes

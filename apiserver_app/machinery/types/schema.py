@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields
 from apiserver_app.machinery.types.gofields import GoField
@@ -83,8 +85,7 @@ class Field:
         return self.kind not in ("struct", "list", "map")
 
 
-@dataclass(slots=True)
-class Schema:
+class Schema(msgspec.Struct):
     """One struct: its fields in Go's order."""
 
     definition: str

@@ -6,8 +6,9 @@ validation.go.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+import msgspec
 
 from apiserver_app.apiextensions.schema import paths, structural
 from apiserver_app.apiextensions.schema.structural import Node
@@ -59,4 +60,4 @@ def _resource(value: dict[str, Any], path: str, errs: list[FieldError]) -> None:
         for err in objectmeta.validate_object_meta(
             {"metadata": named}, namespaced, objectmeta.path_segment
         ):
-            errs.append(dataclasses.replace(err, field=paths.child(path, err.field)))
+            errs.append(msgspec.structs.replace(err, field=paths.child(path, err.field)))

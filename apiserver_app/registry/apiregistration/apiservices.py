@@ -15,8 +15,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.egress.outbound import ServiceTarget
 from apiserver_app.machinery import conditions, meta
@@ -33,8 +34,7 @@ CUSTOM_PRIORITIES = (1000, 100)  # of a group and a version of custom resources
 GroupVersion = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
+class Remote(msgspec.Struct, frozen=True):
     """An APIService that a Service of the cluster answers for."""
 
     name: str
@@ -51,8 +51,7 @@ class Remote:
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What a remote server said when it was asked last."""
 
     resources: tuple[Object, ...]  # of its APIResourceList

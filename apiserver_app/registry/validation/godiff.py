@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from apiserver_app.apis import templatehash
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import quantity
@@ -24,8 +26,7 @@ COLUMNS = 80  # a removed or inserted value longer than this takes several lines
 _DEEP = 3  # how much of a value that differs is shown
 
 
-@dataclass
-class Text:
+class Text(msgspec.Struct):
     """A piece of the report: a line, or a list of records between braces."""
 
     line: str = ""
@@ -33,8 +34,7 @@ class Text:
     records: list[Record] | None = None
 
 
-@dataclass
-class Record:
+class Record(msgspec.Struct):
     sign: str  # " ", "-" or "+"
     key: str
     value: Text

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
@@ -34,8 +36,7 @@ class Server:
     open: Callable[[], Socket] | None = None  # whose bytes a program reads and writes
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """A server that listens in a container."""
 
     server: Server

@@ -10,8 +10,9 @@ cronschedule.py.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.apis import cron
 from apiserver_app.machinery import errors, meta
@@ -29,14 +30,13 @@ CRON_JOBS = "cronjobs.batch"
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     """One reconcile: the cron job with the status it is to have, and its jobs."""
 
     cron_job: Object
     jobs: list[Object]
     is_changed: bool = False
-    said: list[str] = field(default_factory=list)
+    said: list[str] = msgspec.field(default_factory=list)
 
     @property
     def active(self) -> list[Object]:

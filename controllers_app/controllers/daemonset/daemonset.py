@@ -7,7 +7,7 @@ Models kubernetes pkg/controller/daemon/daemon_controller.go and update.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -39,13 +39,12 @@ _ALWAYS = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(msgspec.Struct):
     """The pods to create and to delete."""
 
-    create: list[str] = field(default_factory=list)  # nodes
-    delete: list[Object] = field(default_factory=list)  # pods
-    failed: list[Object] = field(default_factory=list)  # finished pods, to be replaced
+    create: list[str] = msgspec.field(default_factory=list)  # nodes
+    delete: list[Object] = msgspec.field(default_factory=list)  # pods
+    failed: list[Object] = msgspec.field(default_factory=list)  # finished pods, to be replaced
 
 
 class DaemonSetController(Controller):

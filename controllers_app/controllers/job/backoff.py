@@ -8,7 +8,8 @@ Models kubernetes pkg/controller/job/backoff_utils.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kernel import SECOND
@@ -18,8 +19,7 @@ SECONDS_BASE = 10.0
 SECONDS_MAX = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """The failures of a job since its last success."""
 
     failures: int = 0

@@ -8,7 +8,7 @@ trackJobStatusAndRemoveFinalizers, enactJobFinished).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.meta import Object
@@ -22,23 +22,22 @@ SUCCESS, FAILURE = "SuccessCriteriaMet", "FailureTarget"
 FINAL = {SUCCESS: "Complete", FAILURE: "Failed"}
 
 
-@dataclass(slots=True)
-class Sync:
+class Sync(msgspec.Struct):
     """A job, its pods, and its status as it will be written."""
 
     job: Object
     status: Object
     pods: list[Object]
     released: set[str]  # uids whose finalizer is gone, though the cache does not show it
-    active: list[Object] = field(default_factory=list)
+    active: list[Object] = msgspec.field(default_factory=list)
     count: int = 0  # of active pods, with what this sync creates and deletes
     ready: int = 0
     terminating: int = 0
     succeeded: int = 0
     failed: int = 0
-    before: indexed.Intervals = field(default_factory=list)  # completed indexes as written
-    done: indexed.Intervals = field(default_factory=list)
-    backoff: Record = field(default_factory=Record)
+    before: indexed.Intervals = msgspec.field(default_factory=list)  # completed indexes as written
+    done: indexed.Intervals = msgspec.field(default_factory=list)
+    backoff: Record = msgspec.field(default_factory=Record)
     finish: Object | None = None  # the condition with which it ends
 
     @property

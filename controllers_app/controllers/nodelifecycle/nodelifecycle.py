@@ -13,8 +13,9 @@ Models kubernetes pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
@@ -58,8 +59,7 @@ _WATCHED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 Taint = tuple[str, str]  # key, effect
 
 
-@dataclass(slots=True)
-class _Pulse:
+class _Pulse(msgspec.Struct):
     """The last sign of life, and for how many seconds of looking it has not changed."""
 
     sign: tuple[Any, ...] = ()

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+
+import msgspec
 
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
@@ -37,16 +38,17 @@ _UP_HELD: Why = (
 )
 
 
-@dataclass(slots=True)
-class History:
+def _remembered() -> deque[tuple[int, int]]:
+    return deque(maxlen=REMEMBERED_MAX)
+
+
+class History(msgspec.Struct):
     """Of one autoscaler: what was recommended, and by how much it went up and down, each with
     its moment."""
 
-    recommended: deque[tuple[int, int]] = field(
-        default_factory=lambda: deque(maxlen=REMEMBERED_MAX)
-    )
-    up: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED_MAX))
-    down: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED_MAX))
+    recommended: deque[tuple[int, int]] = msgspec.field(default_factory=_remembered)
+    up: deque[tuple[int, int]] = msgspec.field(default_factory=_remembered)
+    down: deque[tuple[int, int]] = msgspec.field(default_factory=_remembered)
 
     def begin(self, replicas: int, now: int) -> None:
         """What was there first counts as recommended."""
@@ -63,8 +65,7 @@ class History:
         events.append((now, abs(after - before)))
 
 
-@dataclass(frozen=True, slots=True)
-class Limited:
+class Limited(msgspec.Struct, frozen=True):
     """What is allowed of what was wanted, and the conditions that say why."""
 
     replicas: int

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kernel import SECOND
@@ -25,8 +26,7 @@ INITIALIZATION_SECONDS = 300  # --horizontal-pod-autoscaler-cpu-initialization-p
 READINESS_SECONDS = 30  # --horizontal-pod-autoscaler-initial-readiness-delay
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
+class _Groups(msgspec.Struct, frozen=True):
     """Names of pods by what their figures are worth."""
 
     ready: int

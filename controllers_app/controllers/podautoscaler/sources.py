@@ -6,8 +6,9 @@ Models kubernetes pkg/controller/podautoscaler/horizontal.go (computeReplicasFor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.meta import Object
@@ -19,8 +20,7 @@ from controllers_app.controllers.podautoscaler.metrics import NoMetrics
 ResourceOf = Callable[[Object], str]  # of a reference to an object
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What is scaled, as it is now."""
 
     namespace: str

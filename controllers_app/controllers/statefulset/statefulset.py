@@ -9,7 +9,7 @@ stateful_pod_control.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
@@ -23,8 +23,7 @@ STATEFUL_SETS = "statefulsets.apps"
 CREATIONS_PER_SYNC_MAX = 500  # the pods that come bring the set back into the queue
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     """One reconcile: the owner, its pods by ordinal, and the current and updated revision."""
 
     owner: Object

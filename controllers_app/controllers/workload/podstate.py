@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.kernel import SECOND
@@ -76,8 +77,7 @@ def replica_facts(pod: Object) -> tuple[bool, bool, tuple[tuple[str, str], ...]]
     return (is_active(pod), is_ready(pod), tuple(labels.items()) if labels else ())
 
 
-@dataclass(frozen=True, slots=True)
-class _Rank:
+class _Rank(msgspec.Struct, frozen=True):
     """A pod's sort key for deletion."""
 
     pod: Object

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import orjson
 
 from apiserver_app.machinery import errors, meta
@@ -23,12 +23,11 @@ START_SECONDS = 1.0  # after the kubelet's first look at its pods
 RETRY_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Manifests:
+class Manifests(msgspec.Struct, frozen=True):
     """Files on a node's disk: the pods of its manifest folder, and the files they mount."""
 
     pods: Sequence[Object] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class StaticPods:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri.images import NEVER, Image
@@ -21,8 +22,7 @@ STARTUP, READINESS, LIVENESS = "Startup", "Readiness", "Liveness"
 FIRST_SECONDS = 0.1  # the first run of a probe without initialDelaySeconds
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True, order=True):
     """The effect of a probe's result, `at` seconds after the container's start. `endless` moments
     recur for ever and change nothing."""
 

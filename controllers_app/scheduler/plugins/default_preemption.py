@@ -10,7 +10,8 @@ Models kubernetes pkg/scheduler/framework/plugins/defaultpreemption/default_pree
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -39,8 +40,7 @@ class DefaultPreemption(Plugin):
     remedy = "priorityClassName: …"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A node that can take the pod once the victims are gone."""
 
     node: str

@@ -7,8 +7,9 @@ Models kubernetes pkg/scheduler/framework/plugins/interpodaffinity/{filtering,sc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from controllers_app.scheduler.affinity import NamespaceLabels, Term
@@ -36,8 +37,7 @@ _EXISTING = No(("node(s) didn't satisfy existing pods anti-affinity rules",))
 Domain = tuple[str, str]  # label of nodes and its value
 
 
-@dataclass(slots=True)
-class _Filtering:
+class _Filtering(msgspec.Struct):
     near: dict[Domain, int]
     far: dict[Domain, int]
     existing: dict[Domain, int]

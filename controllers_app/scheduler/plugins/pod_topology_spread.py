@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
 
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
@@ -48,8 +49,7 @@ _MISSING = No(
 OwnerSelector = Callable[[Object], labels.Selector | None]
 
 
-@dataclass(slots=True)
-class Constraint:
+class Constraint(msgspec.Struct):
     key: str
     skew_max: int
     selector: labels.Selector
@@ -62,16 +62,14 @@ class Constraint:
         return not self.honor_taints and (required is None or not self.honor_affinity)
 
 
-@dataclass(slots=True)
-class _Filtering:
+class _Filtering(msgspec.Struct):
     constraints: list[Constraint]
     counts: list[dict[str, int]]  # domain -> matching pods, of each constraint
     lowest: list[int]
     self_match: list[int]
 
 
-@dataclass(slots=True)
-class _Scoring:
+class _Scoring(msgspec.Struct):
     constraints: list[Constraint]
     counts: list[Mapping[str, int]]  # by node for the host name, else by domain
     weights: list[float]

@@ -11,8 +11,9 @@ Models kubernetes pkg/scheduler/framework/plugins/volumebinding/{volume_binding,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kinds import defaultclass
@@ -38,11 +39,10 @@ class VolumePlugin(Plugin):
     volumes: Volumes
 
 
-@dataclass(slots=True)
-class _State:
-    bound: list[Object] = field(default_factory=list)  # claims
-    delayed: list[Object] = field(default_factory=list)  # claims that wait for this pod
-    by_node: dict[str, Decision] = field(default_factory=dict)
+class _State(msgspec.Struct):
+    bound: list[Object] = msgspec.field(default_factory=list)  # claims
+    delayed: list[Object] = msgspec.field(default_factory=list)  # claims that wait for this pod
+    by_node: dict[str, Decision] = msgspec.field(default_factory=dict)
 
 
 class VolumeBinding(VolumePlugin):

@@ -6,8 +6,9 @@ Models kubernetes pkg/scheduler/framework/plugins/volumerestrictions/volume_rest
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -25,8 +26,7 @@ _NO_DISK = No(("node(s) had no available disk",))
 _DISKS = frozenset(("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"))
 
 
-@dataclass(slots=True)
-class _State:
+class _State(msgspec.Struct):
     exclusive: set[str]  # claims that only one pod may use
     taken: int  # how many of them are used
     disks: list[Object]

@@ -6,7 +6,7 @@ when the other side does.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import msgspec
 
 from controllers_app.shell.commands.options import options
 from controllers_app.shell.exits import CommandError, Interrupted, OutputFull, TimedOut
@@ -134,7 +134,9 @@ async def _carried(call: Call, socket: Socket, program: list[str]) -> None:
     kernel, runner = call.runner.kernel, call.runner
     try:
         if program:
-            own = replace(call.io, stdin=_Incoming(runner, socket), out=_sink(socket))
+            own = msgspec.structs.replace(
+                call.io, stdin=_Incoming(runner, socket), out=_sink(socket)
+            )
             await call.shell.call(program, own)
             return
         sending = kernel.branch(f"{call.machine.lane} nc", _sent(call, socket))

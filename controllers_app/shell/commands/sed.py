@@ -6,7 +6,8 @@ Models busybox editors/sed.c.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from controllers_app.shell import regex
 from controllers_app.shell.commands import filters
@@ -25,8 +26,7 @@ _END = re.compile(r"[ \t]*(?:[;\n}]|$)")
 _MARK = re.compile(r"&|\\(.)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A command with its address."""
 
     command: str

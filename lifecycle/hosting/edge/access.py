@@ -13,7 +13,8 @@ import hmac
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from lifecycle.hosting.edge import origins
 
@@ -61,8 +62,7 @@ _SEGMENTS = {"str": "[^/]+", "int": "[0-9]+", "path": ".+"}
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Who sent a request. A cookie is sent by the browser, whoever made it send the request."""
 
     role: str = ""

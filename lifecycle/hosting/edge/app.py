@@ -10,10 +10,11 @@ import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
+
+import msgspec
 
 from apiserver_app.machinery import errors
 from lifecycle.hosting.edge import access, answers, api, fanout, origins, staticfiles
@@ -27,8 +28,7 @@ CROSS_ORIGIN = errors.ApiError(403, "Forbidden", "cross-origin request refused")
 NOT_ALLOWED = "the role {role} does not have the right to do this"
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(msgspec.Struct, frozen=True):
     """The edge's services for the page and the product API, in scope["state"]["edge"]."""
 
     loop: asyncio.AbstractEventLoop

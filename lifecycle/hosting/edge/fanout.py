@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 FRAME_SECONDS = 0.05
 LEVEL = 1  # of compression: a frame is made while its listeners wait
@@ -21,8 +22,7 @@ KEPT_FRAMES_MAX = 1200  # a minute of a busy cluster
 FRAME_BYTES_MAX = 256 << 10  # more gathered records than this are sent at once
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(msgspec.Struct):
     """Records first..last; `text` is the JSON that goes to every listener."""
 
     first: int
@@ -42,8 +42,7 @@ def pack(text: str) -> bytes:
     return zlib.compress(text.encode(), LEVEL)
 
 
-@dataclass(frozen=True, slots=True)
-class Behind:
+class Behind(msgspec.Struct, frozen=True):
     """The records first..last are no longer here: read them from the store."""
 
     first: int

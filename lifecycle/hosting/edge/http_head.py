@@ -11,7 +11,8 @@ server.go (conn.readRequest, conn.serve), and net/url's ParseRequestURI.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 HEAD_BYTES_MAX = (1 << 20) + 4096  # of a request line and its headers: DefaultMaxHeaderBytes
 LENGTH_DIGITS_MAX = 19  # of a Content-Length, which is an int64
@@ -46,8 +47,7 @@ BAD = "400 Bad Request"
 TOO_LARGE = "431 Request Header Fields Too Large"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """A request without its body. `path` and `query` are ASCII, percent-encoded where necessary;
     header names are in lower case."""
 

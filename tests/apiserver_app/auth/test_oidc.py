@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
@@ -54,8 +54,8 @@ def world() -> World:
 
 def tried(world: World, token: str, now: int = NOW, **change: Any) -> Try:
     algorithms = change.pop("algorithms", SETTINGS.algorithms)
-    mappings = dataclasses.replace(MAPPINGS, **change)
-    settings = dataclasses.replace(SETTINGS, claims=mappings, algorithms=algorithms)
+    mappings = msgspec.structs.replace(MAPPINGS, **change)
+    settings = msgspec.structs.replace(SETTINGS, claims=mappings, algorithms=algorithms)
     return ask(ready(settings, world.ask), token, now)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
@@ -206,7 +206,7 @@ def test_certificate_of_an_intermediate_authority_is_believed_by_its_chain() -> 
 
     whole = judge.authenticate(Credential(tls=peer), NOW)
     broken = judge.authenticate(
-        Credential(tls=dataclasses.replace(peer, chain=peer.chain[:2])), NOW
+        Credential(tls=msgspec.structs.replace(peer, chain=peer.chain[:2])), NOW
     )
 
     assert whole.user is not None and whole.user.groups == ("students",)

@@ -10,8 +10,9 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutat
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from apiserver_app import cel
 from apiserver_app.admission import expressions, policies
@@ -62,12 +63,11 @@ class _Finding(NamedTuple):
     reason: str = ""
 
 
-@dataclass(slots=True)
-class _Remembered:
+class _Remembered(msgspec.Struct):
     """State that the first round keeps for the second."""
 
-    invoked: set[tuple[str, ...]] = field(default_factory=set)  # asked for reinvocation
-    again: set[tuple[str, ...]] = field(default_factory=set)  # something changed after them
+    invoked: set[tuple[str, ...]] = msgspec.field(default_factory=set)  # asked for reinvocation
+    again: set[tuple[str, ...]] = msgspec.field(default_factory=set)  # something changed after them
     output: Object | None = None
 
     def require(self) -> None:

@@ -10,9 +10,9 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/{mut
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import orjson
 
 from apiserver_app.admission.plugin import EVERY, EXTENSION, Attributes, Means, Plugin, Verdict
@@ -42,12 +42,11 @@ class _Webhooks(Plugin):
         return self._hooks.all(attributes.reader)
 
 
-@dataclass(slots=True)
-class _Remembered:
+class _Remembered(msgspec.Struct):
     """State that the first round keeps for the second."""
 
-    invoked: set[str] = field(default_factory=set)  # webhooks that asked for reinvocation
-    again: set[str] = field(default_factory=set)  # those after which something changed
+    invoked: set[str] = msgspec.field(default_factory=set)  # webhooks that asked for reinvocation
+    again: set[str] = msgspec.field(default_factory=set)  # those after which something changed
     output: Object | None = None
 
     def require(self) -> None:

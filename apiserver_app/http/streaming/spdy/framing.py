@@ -14,7 +14,8 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 VERSION = 3
 SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDATE = (
@@ -33,8 +34,7 @@ class SpdyError(Exception):
     """The other side broke the protocol."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """One frame. `kind` is 0 for data; `number` is a stream's, a ping's, or a status."""
 
     kind: int

@@ -5,7 +5,7 @@ Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/portforward/https
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from apiserver_app.handlers.connect.streaming import Forward
 from apiserver_app.http.streaming.conduit import Conduit
@@ -14,8 +14,7 @@ from apiserver_app.http.streaming.spdy import streams
 from apiserver_app.machinery import kernel as kernels
 
 
-@dataclass(slots=True)
-class _Pair:
+class _Pair(msgspec.Struct):
     """The two streams of one connection; 0 while one is not there."""
 
     port: int

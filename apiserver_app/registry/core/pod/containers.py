@@ -9,8 +9,9 @@ Models kubernetes pkg/apis/core/validation/validation.go (validateContainers and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
@@ -45,8 +46,7 @@ _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 
 
-@dataclass(slots=True)
-class PodContext:
+class PodContext(msgspec.Struct):
     """The pod's data on which the validation of a container depends, and its errors."""
 
     volumes: Volumes

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from twisted.internet.protocol import connectionDone
 from twisted.protocols.policies import ProtocolWrapper
 from twisted.web import http
@@ -30,8 +30,7 @@ LEADING_NEWLINES_MAX = 4  # before a request, as Go forgives old browsers
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(msgspec.Struct, frozen=True):
     """How long the network may take, in seconds."""
 
     head: float = 32.0  # for a handshake, and for a head from its first byte on
