@@ -13,6 +13,7 @@ import { corridor, corridorModel, slimCorridor } from '../../static/js/views/cor
 import { cycleOf } from '../../static/js/views/map.js';
 import { followedBox, nodeCards } from '../../static/js/views/nodes.js';
 import { objectsPanel } from '../../static/js/views/objects.js';
+import { rolloutAt, rolloutBoard } from '../../static/js/views/rollout.js';
 import { client, controllers, schedulerBox } from '../../static/js/views/requesters.js';
 import { commandAt, names, recorded } from './traces.mjs';
 
@@ -80,6 +81,7 @@ function drawn(history, seq) {
     const ctx = /** @type {any} */ ({ ...given, now: state.t });
     const model = corridorModel(ctx);
     const cycle = cycleOf(ctx);
+    const rollout = rolloutAt(ctx);
     return [
       focus === 'api' ? corridor(ctx, model) : slimCorridor(ctx, model),
       client(ctx),
@@ -88,6 +90,7 @@ function drawn(history, seq) {
       nodeCards(ctx, focus === 'scheduler' ? cycle : null),
       followedBox(ctx),
       objectsPanel(ctx),
+      rollout && rolloutBoard(ctx, rollout),
     ];
   });
 }

@@ -166,20 +166,38 @@ def rollout(session: Session) -> None:
     """A Deployment gets an image that nobody has: the old pods stay."""
     _create(session)
     session.wait(20)
-    template = {"spec": {"containers": [{"name": "nginx", "image": "ngnix"}]}}
-    patch = {"content-type": "application/strategic-merge-patch+json"}
-    answer = session.request(
-        "PATCH", f"{DEPLOYMENTS}/nginx", {"spec": {"template": template}}, headers=patch
-    )
-    assert answer.status == 200
+    _change(session, template=_template("ngnix"))
     session.wait(20)
+
+
+def surge(session: Session) -> None:
+    """Six pods get another image, some at a time; then the old one again."""
+    _create(session, replicas=6)
+    session.wait(12)
+    for image in ("httpd", "nginx"):
+        _change(session, template=_template(image))
+        session.wait(12)
+
+
+def recreate(session: Session) -> None:
+    """All old pods end before the new ones start; then an image that nobody has, too late, and
+    a pause."""
+    _create(session, strategy={"type": "Recreate"})
+    session.wait(20)
+    _change(session, template=_template("httpd"))
+    session.wait(20)
+    _change(session, strategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}})
+    _change(session, template=_template("ngnix"), progressDeadlineSeconds=5)
+    session.wait(20)
+    _change(session, paused=True)
+    session.wait(5)
 
 
 STORIES = {
     "full": full, "breakpoint": breakpoint_, "scheduling": scheduling, "refused": refused,
     "hidden": hidden, "preemption": preemption,
     "crash": crash, "image": image, "pending": pending, "jobs": jobs, "autoscaler": autoscaler,
-    "namespace": namespace, "rollout": rollout,
+    "namespace": namespace, "rollout": rollout, "surge": surge, "recreate": recreate,
 }  # fmt: skip
 
 
@@ -198,7 +216,18 @@ def _big(session: Session, name: str, klass: str, **spec: Any) -> None:
     assert session.request("POST", "/api/v1/namespaces/default/pods", body).status == 201
 
 
-def _create(session: Session, user: str = "kubernetes-admin") -> Any:
+def _template(image: str) -> Any:
+    return {"spec": {"containers": [{"name": "nginx", "image": image}]}}
+
+
+def _change(session: Session, **spec: Any) -> None:
+    """Patches the Deployment as kubectl does."""
+    patch = {"content-type": "application/strategic-merge-patch+json"}
+    answer = session.request("PATCH", f"{DEPLOYMENTS}/nginx", {"spec": spec}, headers=patch)
+    assert answer.status == 200
+
+
+def _create(session: Session, user: str = "kubernetes-admin", **spec: Any) -> Any:
     labels = {"app": "nginx"}
     deployment = {
         "apiVersion": "apps/v1",
@@ -211,6 +240,7 @@ def _create(session: Session, user: str = "kubernetes-admin") -> Any:
                 "metadata": {"labels": labels},
                 "spec": {"containers": [{"name": "nginx", "image": "nginx"}]},
             },
+            **spec,
         },
     }
     kubectl = {"user-agent": "kubectl/v1.33.1"}

@@ -9,6 +9,7 @@ import enOutcome from './en-outcome.js';
 import enParts from './en-parts.js';
 import enSteps from './en-steps.js';
 import enStory from './en-story.js';
+import enViews from './en-views.js';
 import zh from './zh.js';
 import zhBegin from './zh-begin.js';
 import zhExplain from './zh-explain.js';
@@ -17,6 +18,7 @@ import zhOutcome from './zh-outcome.js';
 import zhParts from './zh-parts.js';
 import zhSteps from './zh-steps.js';
 import zhStory from './zh-story.js';
+import zhViews from './zh-views.js';
 
 export const ENGLISH = {
   ...en,
@@ -27,6 +29,7 @@ export const ENGLISH = {
   ...enParts,
   ...enSteps,
   ...enStory,
+  ...enViews,
 };
 export const CHINESE = {
   ...zh,
@@ -37,6 +40,7 @@ export const CHINESE = {
   ...zhParts,
   ...zhSteps,
   ...zhStory,
+  ...zhViews,
 };
 
 /** @param {string} lang  "en" or "zh" */

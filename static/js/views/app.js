@@ -22,7 +22,9 @@ import { explanationOf, renderInspector } from './inspector.js';
 import { listenToKeys, listenToTimeline } from './keys.js';
 import { renderMap } from './map.js';
 import { chapterOf } from './chapters.js';
+import { metaOf } from './meta.js';
 import { narrate } from './narrator.js';
+import { rolloutAt } from './rollout.js';
 import { renderTimeline } from './timeline.js';
 
 // idle, the clock and the lease ages are drawn this often
@@ -312,10 +314,13 @@ export class App {
     if (!users.includes(this.ui.user)) [this.ui.user] = users;
   }
 
-  /** A story is told from its beginning. @param {import('./parts.js').Context} context */
-  _lookBack({ whole, ui, player }) {
+  /** Told from the beginning: a story, a rollout. @param {import('./parts.js').Context} context */
+  _lookBack(context) {
+    const { whole, ui, player } = context;
     const key = ui.selected?.type === 'pod' ? ui.selected.key : player.follow.pod;
-    if (key && !whole.hasAllOf(key)) this.reach(whole.first - 1);
+    const rollout = context.focus === 'rollout' && rolloutAt(context);
+    const isCut = rollout && !rollout.isWhole && whole.first - rollout.began < COMMAND_MAX;
+    if (isCut || (key && !whole.hasAllOf(key))) this.reach(whole.first - 1);
   }
 
   /** The newest command is shown from its beginning, if that is not far. */
@@ -457,42 +462,4 @@ function fitLayout() {
   const isWide = root.dataset.theme !== 'projector' && matchMedia('(min-width: 100em)').matches;
   const layout = isWide ? 'roomy' : 'compact';
   if (root.dataset.layout !== layout) root.dataset.layout = layout;
-}
-
-/**
- * What is known of the cluster, and its clock between two messages.
- * @param {Home} given
- */
-function metaOf(given) {
-  let at = 0;
-  let heardAt = performance.now();
-  const meta = {
-    cluster: given.cluster,
-    version: given.version,
-    epoch: '',
-    users: ['admin', 'student'],
-    connected: false,
-    refused: false,
-    opened: false,
-    server: false,
-    running: () => 0,
-    /** @param {number} t */
-    heard(t) {
-      if (t < at) return;
-      at = t;
-      heardAt = performance.now();
-    },
-    /** Another trace begins: its time has nothing to do with what was heard before. */
-    forget() {
-      at = 0;
-      heardAt = performance.now();
-    },
-    now: () => at + (performance.now() - heardAt) * 1000 * meta.running(),
-    /** The clock may count from 1970; the trace counts from its epoch. @param {number} us */
-    sinceEpoch(us) {
-      const start = Date.parse(meta.epoch) * 1000;
-      return us > 1e15 && start ? us - start : us;
-    },
-  };
-  return meta;
 }

@@ -1,6 +1,10 @@
 // @ts-check
-/** Which part of the map takes the centre: the gates, the scheduling tables, all, or the crowd. */
+/**
+ * Which part of the map takes the centre: the gates, the scheduling tables, all, a rollout, or the
+ * crowd.
+ */
 import { objectsOf, podsOf } from '../core/cluster.js';
+import { isRolloutChosen, rolloutAt } from './rollout.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 
@@ -25,8 +29,15 @@ export function focusAt(ctx, wall) {
   return now;
 }
 
-/** @param {Context} ctx */
+/** A rollout is shown where all would be. @param {Context} ctx */
 function wantedFocus(ctx) {
+  if (isRolloutChosen(ctx) && rolloutAt(ctx)) return 'rollout';
+  const wanted = centreOf(ctx);
+  return wanted === 'all' && rolloutAt(ctx) ? 'rollout' : wanted;
+}
+
+/** @param {Context} ctx */
+function centreOf(ctx) {
   const { state, current, player, ui } = ctx;
   if (isCrowd(ctx)) return 'crowd';
   const { hop, span } = current;

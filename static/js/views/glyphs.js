@@ -107,6 +107,7 @@ const SHAPES = {
   podNew: [box({ 'stroke-dasharray': '3 2.6' })],
   podHalf: [box({}), path('M4 12h16v5a3 3 0 01-3 3H7a3 3 0 01-3-3z', INK)],
   podRun: [['rect', { x: 2, y: 2, width: 20, height: 20, rx: 4.5, ...INK }]],
+  podNone: [box({ 'stroke-width': 1.6, 'stroke-dasharray': '.1 4.3', 'stroke-linecap': 'round' })],
   podEnd: [box({}), line('M8 8l8 8M16 8l-8 8', 2.2)],
   mark: [
     path('M2 12h6M16 12h6', { stroke: 'currentColor', 'stroke-width': 3.4 }),

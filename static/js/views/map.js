@@ -8,6 +8,7 @@ import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
 import { lessonBanner } from './lesson.js';
 import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
+import { rolloutAt, rolloutBoard } from './rollout.js';
 import { busyComponent, client, controllers, invitation, schedulerBox } from './requesters.js';
 import { board } from './scheduling.js';
 import { servicesBand } from './services.js';
@@ -70,11 +71,14 @@ function columns(ctx, model) {
       ];
     }
   }
+  const rollout = ctx.focus === 'rollout' && rolloutAt(ctx);
   const askers = [
     ctx.current.root || !ctx.player.live ? client(ctx) : invitation(ctx),
     controllers(ctx),
     schedulerBox(ctx),
   ];
+  if (rollout)
+    return [column('a', askers), column('c', rolloutBoard(ctx, rollout), servicesBand(ctx))];
   const api = ctx.focus === 'all' ? slimCorridor(ctx, model) : corridor(ctx, model);
   return [
     column('a', askers),
@@ -203,6 +207,11 @@ function wiresOf(ctx, model) {
     if (cycle && cycle.chosen)
       wires.push(['sched', 'r', 0.72, `n-${cycle.chosen}`, 'l', 0.5, 'live', 0.45]);
     return wires;
+  }
+  if (focus === 'rollout') {
+    const from = sourceOf(ctx);
+    const moves = from === 'lane-deployment' || from === 'lane-replicaset';
+    return moves ? [[from, 'r', 0.5, 'rollout', 'l', 0.3, 'live', 0.5]] : [];
   }
   const nodes = /** @type {import('./wires.js').Wire[]} */ (
     [...document.querySelectorAll('.map .node')].map((n) => [
