@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 ERASED = "~"  # begins the name of a cluster that is to be deleted; no other name does
+ROWS_MAX = 1 << 31
 FORK = "-fork-"  # in the name of a fork, which ends with its worker; in no other name
 
 
@@ -121,7 +122,9 @@ class Backend(Protocol):
         """revision -> value (the last value of a deleted key), of those that there still are."""
         ...
 
-    def inputs(self) -> Iterable[InputRow]: ...
+    def inputs(self, after: int = 0, limit: int = ROWS_MAX) -> Iterable[InputRow]:
+        """Those numbered behind `after`, at most `limit`, in order."""
+        ...
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
         """The last inputs, at most `limit`, admitted before record `seq`, in order."""
@@ -208,8 +211,8 @@ class MemoryBackend:
             for row in self._between(revision, revision)
         }
 
-    def inputs(self) -> Iterable[InputRow]:
-        return list(self._inputs)
+    def inputs(self, after: int = 0, limit: int = ROWS_MAX) -> Iterable[InputRow]:
+        return [one for one in self._inputs if one.n > after][:limit]
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
         end = bisect_left(self._inputs, seq, key=lambda one: one.seq)

@@ -17,7 +17,15 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
-from apiserver_app.etcd.backend import ERASED, FORK, ClusterState, InputRow, LogRow, Segment
+from apiserver_app.etcd.backend import (
+    ERASED,
+    FORK,
+    ROWS_MAX,
+    ClusterState,
+    InputRow,
+    LogRow,
+    Segment,
+)
 from apiserver_app.etcd.errors import NO_SPACE, StoreError
 from apiserver_app.models import Cluster, InputEntry, LogEntry, TraceSegment, Volume
 
@@ -213,12 +221,11 @@ class DatabaseBackend:
         except OperationalError as error:
             raise refusal(error) from error
 
-    def copy(self, source: DatabaseBackend, revision: int, seq: int) -> Iterator[float]:
+    def copy(
+        self, source: DatabaseBackend, revision: int, seq: int, inputs: int
+    ) -> Iterator[float]:
         """Copies another cluster's revisions up to one, the segments that end at a record or before
-        it, and the inputs admitted before that, in steps; yields the part that is done. Raises
-        StoreError."""
-        with connection.cursor() as cursor:
-            inputs = source._inputs_until(cursor, seq + 1)[1] - 1
+        it, and the inputs up to one, in steps; yields the part that is done. Raises StoreError."""
         try:
             for done, (end, table) in enumerate(zip((revision, seq, inputs), _COPIED, strict=True)):
                 yield from ((done + part) / 3 for part in self._copy(source._id, end, *table))
@@ -268,8 +275,8 @@ class DatabaseBackend:
                 found.update((revision, bytes(value)) for revision, value in cursor)
         return found
 
-    def inputs(self) -> Iterable[InputRow]:
-        return self._input_rows("", ())
+    def inputs(self, after: int = 0, limit: int = ROWS_MAX) -> Iterable[InputRow]:
+        return self._input_rows("AND n>%s", (after,), limit)
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
         with connection.cursor() as cursor:
@@ -290,12 +297,14 @@ class DatabaseBackend:
         cursor.execute(f"SELECT seq FROM {_INPUTS} WHERE cluster_id=%s AND n=%s", (self._id, n))
         return int(cursor.fetchone()[0])
 
-    def _input_rows(self, where: str, values: tuple[int, ...]) -> list[InputRow]:
+    def _input_rows(
+        self, where: str, values: tuple[int, ...], limit: int = ROWS_MAX
+    ) -> list[InputRow]:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT n, step, t, seq, data FROM {_INPUTS} WHERE cluster_id=%s {where} "
-                "ORDER BY n",
-                (self._id, *values),
+                "ORDER BY n LIMIT %s",
+                (self._id, *values, limit),
             )
             return [InputRow._make((*row[:4], bytes(row[4]))) for row in cursor.fetchall()]
 

@@ -114,6 +114,8 @@ class Kernel:
         self.board: Any = bytearray(LABEL_BYTES)
         self.quarantined: frozenset[bytes] = frozenset()
         self.on_crash = on_crash
+        # called when the clock leaps past background timers, before the first of these fires
+        self.on_leap: Callable[[], None] = lambda: None
         # until when hops may end, by whether only background tasks are at one
         self.reach = (FOREVER, FOREVER)
         self._hops: list[tuple[int, int, Task, int]] = []
@@ -287,7 +289,9 @@ class Kernel:
 
     def run_ready(self, steps_max: int) -> int:
         """Takes up to steps_max steps and returns how many it took. Stops when frozen or when no
-        task is ready and no hop may end. Timers fire here only if a hop ends after them."""
+        task is ready and no hop may end. Timers fire here only if a hop ends after them. A ready
+        task whose turn comes behind a hop waits for it, however far that is: `reach` says when
+        steps are taken, and never in which order."""
         outside, inside = self._ready
         taken = 0
         while taken < steps_max and not self.frozen:
@@ -298,8 +302,6 @@ class Kernel:
                 self._step(inside.popleft())
             elif self._hops and self._hops[0][0] <= self.reach[not self._working]:
                 self._end_hop()
-            elif inside:
-                self._step(inside.popleft())
             else:
                 break
             taken += 1
@@ -307,7 +309,8 @@ class Kernel:
 
     def has_ready(self) -> bool:
         """Whether there is a step to take before any timer."""
-        if self._ready[0] or self._ready[1]:
+        outside, inside = self._ready
+        if outside or (inside and not (self.outside and self._inside_due > 0)):
             return True
         return bool(self._hops) and self._hops[0][0] <= self.reach[not self._working]
 
@@ -332,6 +335,7 @@ class Kernel:
             limit = foreground[0][0]
             if background and background[0][0] <= limit:
                 self.now = max(self.now, limit)
+                self.on_leap()
         first = foreground
         if background and (not foreground or background[0][:2] < foreground[0][:2]):
             first = background
@@ -399,7 +403,8 @@ class Kernel:
         due, _, task, epoch = heapq.heappop(self._hops)
         self._working -= not task.background
         self.outside -= task.lane == OUTSIDE
-        self._inside_due -= 1
+        if self._ready[INSIDE]:
+            self._inside_due -= 1
         if due > self.now:
             self.now = due
         if task.epoch == epoch:

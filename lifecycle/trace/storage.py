@@ -43,6 +43,18 @@ def unpack(segment: Segment) -> list[dict[str, Any]]:
     return records
 
 
+def texts(backend: Backend, first: int, last: int) -> list[msgspec.Raw]:
+    """Records first..last as they are kept."""
+    return [
+        raw
+        for segment in backend.segments(first, last)
+        for seq, raw in enumerate(
+            _raws.decode(b"[" + zlib.decompress(segment.data) + b"]"), segment.first
+        )
+        if first <= seq <= last
+    ]
+
+
 def cut(backend: Backend, last: int) -> list[Segment]:
     """The records up to `last` of the segment that goes on behind it, if one does."""
     return [

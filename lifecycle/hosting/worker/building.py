@@ -96,7 +96,8 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     else:
         log.erase_forks()
         sweeper.start(loop)
-    driver.keep(Forks(host, driver, _fork_builder(host, loop, own), lambda: sweeper.start(loop)))
+    build = _fork_builder(host, loop, own)
+    driver.keep(Forks(host, driver, build, lambda: sweeper.start(loop)))
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
 

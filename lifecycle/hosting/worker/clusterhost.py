@@ -12,6 +12,7 @@ step, so that the same inputs at the same steps give the same run.
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -67,6 +68,9 @@ class ClusterHost:
         self.inbox = inbox or Inbox()
         self.offer = self.inbox.offer  # an input from outside
         self._inputs: list[InputRow] = []
+        self.kernel.on_leap = lambda: self.input_now("leap", [])
+        # as it was found: a cluster that begins again from there gets the same incarnation
+        self.begun = dataclasses.replace(cluster.state, incarnation=cluster.state.incarnation - 1)
         self._input_count = cluster.state.control.get("inputs", 0)
         self._outside_done = False
         self._inside_owed = 0.0
@@ -86,10 +90,7 @@ class ClusterHost:
     ) -> None:  # fmt: skip
         """An outside request: it is logged without its credentials, and served once a slice takes
         it in, if its client is still there."""
-        kernel, server = self.kernel, self.cluster.server
-        sum_ = zlib.crc32(request.body, zlib.crc32(request.query.encode()))
-        label = f"request {request.method} {request.path[:PATH_CHARACTERS]} {sum_:08x}".encode()
-
+        kernel, server, label = self.kernel, self.cluster.server, label_of(request)
         line, size = _line(request), len(request.body)
         is_large = size > LARGE_BYTES
         if is_large:
@@ -112,22 +113,31 @@ class ClusterHost:
 
         query, headers = masking.query(request.query), masking.headers(request.headers)
         body = masking.body(request.path, request.body)
-        told = [number, request.method, request.path, query, headers, body, sender]
+        told = [
+            number, request.method, request.path, query, headers, body, sender, request.address
+        ]  # fmt: skip
         self.inbox.offer("request", told, start, line, size)
 
     def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:
         """What stopped workers of this cluster before is told, and what did so twice is not run."""
         for what, entry in noted.items():
             times = entry["times"]
-            detail = {"what": what, "times": times, "quarantined": times >= quarantine.TIMES}
-            self.input_now("quarantine", detail)
-            self.cluster.recorder.tell("control", "quarantine", detail, span=0)
-            if detail["quarantined"]:
-                self.kernel.quarantined |= {what.encode()}
+            self.note({"what": what, "times": times, "quarantined": times >= quarantine.TIMES})
+
+    def note(self, detail: Mapping[str, Any]) -> None:
+        """Tells of one thing that stopped workers."""
+        self.input_now("quarantine", detail)
+        self.cluster.recorder.tell("control", "quarantine", detail, span=0)
+        if detail["quarantined"]:
+            self.kernel.quarantined |= {detail["what"].encode()}
 
     def input_now(self, what: str, data: Any) -> None:
         """Log an input that takes effect at once (a control action)."""
         self._log(what, data)
+
+    def announce(self) -> None:
+        """Tells of the state with the next commit, whatever was told before."""
+        self._state_sent = {}
 
     def outside_done(self) -> None:
         """An outside request got its answer: the slice ends so that the answer may leave."""
@@ -328,6 +338,12 @@ class ClusterHost:
         recorder.arm(stepping=stepping)
         recorder.thaw()
         self.clock.rebase()
+
+
+def label_of(request: Request) -> bytes:
+    """What stands on the board while it is served."""
+    sum_ = zlib.crc32(request.body, zlib.crc32(request.query.encode()))
+    return f"request {request.method} {request.path[:PATH_CHARACTERS]} {sum_:08x}".encode()
 
 
 def _line(request: Request) -> str:

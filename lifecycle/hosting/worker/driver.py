@@ -52,7 +52,8 @@ class Driver:
         self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
         self._controls = Controls(hosts, self._end)
         self._forks: Forks | None = None
-        self._ask: Callable[[str, str], None] = lambda cluster, role: None
+        # has a role of a cluster started
+        self.ask: Callable[[str, str], None] = lambda cluster, role: None
         self._driving = False
         self._collector: memory.Collector | None = None
         self._board: Any = bytearray(board.PHASE + 1)
@@ -71,7 +72,7 @@ class Driver:
         roles that is to run; `poll` brings in messages that wait on the socket; `written` is the
         board, which says what is run just now."""
         self._poll = poll
-        self._ask = ask
+        self.ask = ask
         self._board = written or self._board
         for name, host in self.hosts.items():
             host.kernel.board = self._board
@@ -86,14 +87,11 @@ class Driver:
         self._forks = forks
         self._controls.add(forks.actions)
 
-    def join(self, host: ClusterHost, *, boots: bool) -> None:
+    def join(self, host: ClusterHost) -> None:
         """See Fleet."""
-        name = host.cluster.name
         host.kernel.board = self._board
         host.inbox.listen(self.wake)
-        self.hosts[name] = host
-        if boots:
-            host.cluster.start(functools.partial(self._ask, name))
+        self.hosts[host.cluster.name] = host
 
     def leave(self, host: ClusterHost) -> None:
         """See Fleet."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.rand import Rand
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.hosting.worker.control import Args, ControlError
+from lifecycle.hosting.worker.rerun import Diverged, Rerun
 from lifecycle.trace import moments, storage
 
 KEPT_MAX = 5
@@ -51,8 +53,12 @@ class Fork:
 class Fleet(Protocol):
     """Who drives the clusters of this worker."""
 
-    def join(self, host: ClusterHost, *, boots: bool) -> None:
-        """Drives one more from now on, which starts its components if it `boots`."""
+    def join(self, host: ClusterHost) -> None:
+        """Drives one more from now on."""
+        ...
+
+    def ask(self, cluster: str, role: str) -> None:
+        """Has a role of a cluster started."""
         ...
 
     def leave(self, host: ClusterHost) -> None:
@@ -171,23 +177,64 @@ class Forks:
 
     def _make(self, fork: Fork) -> Iterator[float]:
         """Yields the part that is done."""
-        fork.why = "its components started anew, from the objects of that moment"
+        try:
+            yield from self._run_again(fork)
+            fork.how = RERUN
+            return
+        except Diverged as error:
+            fork.why = f"not exact, its components started anew: {error}"
+            self._give_up(fork.name)
         yield from self._copy(fork)
         fork.how = OBJECTS
-        self._join(fork, self._build(fork.name), boots=True)
+        host = self._build(fork.name)
+        self._join(fork, host)
+        host.cluster.start(functools.partial(self._fleet.ask, fork.name))
+
+    def _run_again(self, fork: Fork) -> Iterator[float]:
+        """Everything since this worker began, from the log of inputs. Raises Diverged."""
+        begun, origin = self._origin.begun, self._origin.cluster
+        if fork.seq <= begun.seq:
+            raise Diverged("the moment lies before the last start of the worker")
+        if begun.revision > 0 and begun.compacted < origin.store.compacted:
+            raise Diverged("the store was compacted since the worker started")
+        source, target = self._backends(fork)
+        inputs = begun.control.get("inputs", 0)
+        target.commit(dataclasses.replace(begun, name=fork.name, seed=fork.seed), [], [], [])
+        for done in target.copy(source, begun.revision, begun.seq, inputs):
+            yield done / 10
+        host = self._build(fork.name)
+        yield 0.1
+        rerun = Rerun(host, source, inputs + 1, origin.state.steps)
+        try:
+            for done in rerun.until(fork.seq):
+                yield 0.1 + 0.9 * done
+        except Diverged:
+            host.kernel.close()
+            raise
+        if fork.seed != begun.seed:
+            host.cluster.rand.state = Rand(fork.seed).state
+        self._join(fork, host)
+        rerun.hand_over(functools.partial(self._fleet.ask, fork.name))
 
     def _copy(self, fork: Fork) -> Iterator[float]:
         """What the store had at that moment, as a cluster that a worker starts again."""
         origin = self._origin.cluster
-        source, target = origin.store.backend, DatabaseBackend(fork.name)
-        assert isinstance(source, DatabaseBackend), "forks are kept in a database"
+        source, target = self._backends(fork)
         begun = self._state(fork)
         target.commit(dataclasses.replace(begun, revision=0, seq=0), [], [], [])
-        yield from target.copy(source, fork.revision, fork.seq)
+        admitted = source.inputs_before(fork.seq + 1, 1)
+        inputs = admitted[-1].n if admitted else 0
+        yield from target.copy(source, fork.revision, fork.seq, inputs)
         if origin.store.compacted > fork.revision:
             raise StoreError("the moment was compacted away meanwhile")
         cut = storage.cut(source, fork.seq)
         target.commit(begun, [], cut, [])
+
+    def _backends(self, fork: Fork) -> tuple[DatabaseBackend, DatabaseBackend]:
+        """The cluster's, and one for the fork."""
+        source = self._origin.cluster.store.backend
+        assert isinstance(source, DatabaseBackend), "forks are kept in a database"
+        return source, DatabaseBackend(fork.name)
 
     def _state(self, fork: Fork) -> ClusterState:
         """Of the fork at its moment. What has no history is taken as it is now: random numbers go
@@ -201,16 +248,17 @@ class Forks:
             now=state.epoch + fork.t, rand=saved.rand if same else Rand(fork.seed).state,
         )  # fmt: skip
 
-    def _join(self, fork: Fork, host: ClusterHost, *, boots: bool) -> None:
+    def _join(self, fork: Fork, host: ClusterHost) -> None:
         """Paused at its moment: whatever is asked of it is the first thing that it does."""
         cluster = host.cluster
         host.pause()
+        host.announce()
         # listeners of an earlier one of that name are sent away; the store has what was before
         host.staged.append(("trace", fork.name, 1, cluster.recorder.seq, b""))
         self._hosts[fork.name] = host
         fork.seq, fork.revision = cluster.recorder.seq, cluster.store.revision
         fork.t = cluster.kernel.now - cluster.state.epoch
-        self._fleet.join(host, boots=boots)
+        self._fleet.join(host)
 
     def _fail(self, fork: Fork, why: str) -> None:
         fork.state, fork.why = FAILED, why
@@ -222,11 +270,15 @@ class Forks:
         host = self._hosts.pop(name, None)
         if host is not None:
             self._fleet.leave(host)
-        backend = DatabaseBackend(name)
         with contextlib.suppress(StoreError):
-            if backend.load() is not None:
-                backend.erase()
-                self._sweep()
+            self._give_up(name)
+
+    def _give_up(self, name: str) -> None:
+        """What is stored under a name."""
+        backend = DatabaseBackend(name)
+        if backend.load() is not None:
+            backend.erase()
+            self._sweep()
 
 
 def _told(moment: moments.Moment) -> tuple[int, int, int]:

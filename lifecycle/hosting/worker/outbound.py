@@ -387,4 +387,4 @@ def _plain(outcome: Answer | CallFailed) -> list[Any]:
     """The outcome as it is logged."""
     if isinstance(outcome, CallFailed):
         return [0, str(outcome), outcome.timed_out]
-    return [outcome.status, dict(outcome.headers), outcome.body]
+    return [outcome.status, dict(outcome.headers), outcome.body, outcome.by]

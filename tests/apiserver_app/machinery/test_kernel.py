@@ -410,3 +410,45 @@ def test_what_is_done_together_ends_with_the_last_and_raises_the_first_error() -
     while kernel.run_ready(100) or kernel.fire_timer(0, jump=True):
         pass
     assert done == [1, 3, 0]
+
+
+@pytest.mark.parametrize("unbroken", [0, 1, kernels.UNBROKEN_MAX])
+@pytest.mark.parametrize("ahead", [0, 3, 40, FOREVER])
+def test_how_far_hops_may_go_says_when_steps_are_taken_and_never_in_which_order(
+    unbroken: int, ahead: int
+) -> None:
+    """Ready tasks wait behind hops of a request from outside, however slowly the clock goes."""
+
+    def seen(unbroken: int, ahead: int) -> list[tuple[str, int, int]]:
+        kernel, told = Kernel(), list[tuple[str, int, int]]()
+
+        async def outside(name: str) -> None:
+            for cost in (3, 11, 1, 7) * 10:
+                told.append((name, kernel.now, kernel.steps))
+                waits = kernel.spend_time(cost)
+                if waits is not None:
+                    await waits
+
+        async def inside(name: str) -> None:
+            for cost in (2, 0, 0, 19, 0) * 8:
+                told.append((name, kernel.now, kernel.steps))
+                if cost:
+                    await kernel.sleep(cost / SECOND)
+                else:
+                    await kernel.pause()
+
+        kernel.unbroken_max = unbroken
+        kernel.spawn("a", outside("a"), lane=OUTSIDE)
+        for name in "xyz":
+            kernel.spawn(name, inside(name))
+        target = 0
+        while kernel.tasks:
+            kernel.reach = (target + ahead, target + ahead)
+            while kernel.run_ready(1):
+                pass
+            assert not kernel.has_ready()
+            if not kernel.fire_timer(target, jump=False):
+                target += 1
+        return told
+
+    assert seen(unbroken, ahead) == seen(0, FOREVER)

@@ -19,6 +19,8 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo, wait_for_end
 
+SECOND = 1_000_000  # of virtual time
+
 
 def call(demo: Demo, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
     data = b"" if body is None else json.dumps(body).encode()
@@ -81,6 +83,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         admin("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
         admin("create", "deployment", "web", "--image=nginx", "--replicas=2")
         admin("rollout", "status", "deployment/web", "--timeout=60s")
+        begun = control(demo, "demo", "speed", speed=20)["now"]
+        until(lambda: get(demo, "demo")["now"] > begun + 12 * SECOND)
         control(demo, "demo", "pause")
         yield demo
 
@@ -108,6 +112,7 @@ def test_a_fork_is_ready_paused_at_its_moment(demo: Demo) -> None:
     fork = made(demo, seq=seq, title="what if")
     assert (fork["cluster"], fork["title"], fork["done"]) == ("demo", "what if", 1.0)
     assert seq <= fork["seq"] <= seq + 20 and fork["seed"] == state["seed"]
+    assert (fork["how"], fork["why"]) == ("rerun", "")
     forked = get(demo, fork["name"])
     assert (forked["mode"], forked["frozen"], forked["now"]) == ("paused", True, fork["t"])
     records = [
@@ -118,12 +123,46 @@ def test_a_fork_is_ready_paused_at_its_moment(demo: Demo) -> None:
     assert [one["cluster"] for one in get(demo, "")["clusters"]] == ["demo", fork["name"]]
 
 
+def after(demo: Demo, cluster: str, seq: int, until: int, shift: int = 0) -> list[dict[str, Any]]:
+    """The records behind one up to a time; numbers of records as if `shift` had not been there."""
+    found: list[dict[str, Any]] = []
+    following: int | None = seq + 1
+    while following:
+        answer = get(demo, f"{cluster}/records?from={following}")
+        found += answer["records"]
+        following = answer["next"]
+    for one in found:
+        for name in ("seq", "span", "parent"):
+            if one.get(name, 0) > seq:
+                one[name] -= shift
+    return [one for one in found[shift:] if one["t"] <= until]
+
+
+def test_an_exact_fork_that_is_not_changed_goes_on_as_its_cluster_did(demo: Demo) -> None:
+    records = after(demo, "demo", 0, 1 << 60)
+    set_off = next(one for one in records if one["kind"] == "clock")  # nobody asks for more then
+    fork = made(demo, seq=set_off["seq"])
+    assert (fork["how"], fork["why"]) == ("rerun", "")
+    control(demo, fork["name"], "resume")
+    end = fork["t"] + 10 * SECOND
+    until(lambda: get(demo, fork["name"])["now"] > end)
+    control(demo, fork["name"], "pause")
+    ours = after(demo, fork["name"], fork["seq"], end, shift=1)  # of the record of the resume
+    assert ours == after(demo, "demo", fork["seq"], end)
+    assert len(ours) > 50
+
+
+def test_another_seed_gives_another_future(demo: Demo) -> None:
+    fork = made(demo, seq=get(demo, "demo")["seq"], seed=77)
+    assert (fork["seed"], get(demo, fork["name"])["seed"], fork["how"]) == (77, 77, "rerun")
+
+
 def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
     revision = get(demo, "demo")["revision"] - 10
     fork = made(demo, revision=revision)
-    assert fork["revision"] == revision
-    [written] = get(demo, f"demo/records?from={fork['seq']}&limit=1")["records"]
-    assert (written["kind"], written["rev"]) == ("write", revision)
+    assert revision <= fork["revision"] <= revision + 1
+    last = after(demo, "demo", fork["seq"] - 20, fork["t"])
+    assert max(one["rev"] for one in last if one["kind"] == "write") >= revision
 
 
 def test_the_real_kubectl_changes_a_fork_and_nothing_else(demo: Demo, tmp_path: Path) -> None:
