@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -19,6 +20,8 @@ from lifecycle.api.pages import from_and_limit, number, records_answer
 from lifecycle.trace import storage
 
 ACTION_NAMES = {"step-request": "step_request", "breakpoint": "breakpoints"}
+AS = OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin")
+ANSWER_BYTES_MAX = 2000  # of what a Service answered
 
 
 class TextParser(parsers.BaseParser):
@@ -96,7 +99,7 @@ class Apply(APIView):
     @extend_schema(
         request={"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT},
         parameters=[
-            OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin"),
+            AS,
             OpenApiParameter("server-side", bool, description="apply to what is there, by force"),
         ],
         responses=serializers.ResultsSerializer,
@@ -105,11 +108,7 @@ class Apply(APIView):
     def post(self, request: Request, cluster: str) -> Response:
         """Create the objects of a manifest, each by a real request of somebody of the cast."""
         edge = bridge.edge_of(request)
-        name = request.query_params.get("as", cast.ADMIN)
-        if name not in cast.names():
-            known = ", ".join(cast.names())
-            raise exceptions.ValidationError({"detail": f'no user "{name}"; there are: {known}'})
-        actor = cast.actor(edge.data_dir, name)
+        actor = _actor(request)
         told = (edge.port.info or {}).get("version")
         version = Release.parse(str(told)) if told else releases.DEFAULT
         applies = request.query_params.get("server-side") == "true"
@@ -119,6 +118,28 @@ class Apply(APIView):
         except manifests.ManifestError as error:
             raise exceptions.ValidationError({"detail": str(error)}) from error
         return Response({"results": [_send(request, cluster, actor, one, way) for one in posts]})
+
+
+class ServiceRequest(APIView):
+    @extend_schema(
+        request=serializers.ServiceRequestSerializer,
+        parameters=[AS],
+        responses=serializers.ServiceAnswerSerializer,
+        operation_id="cluster_service_request",
+    )
+    def post(self, request: Request, cluster: str, namespace: str, name: str) -> Response:
+        """Send one GET to a Service by the API server's proxy, as somebody of the cast."""
+        given = serializers.ServiceRequestSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        port, rest = given.validated_data["port"], given.validated_data["path"].lstrip("/")
+        where = f"/api/v1/namespaces/{quote(namespace)}/services/{quote(name)}:{port}"
+        actor = _actor(request)
+        headers = (("accept", "*/*"), ("user-agent", "page"), *actor.headers)
+        reply = bridge.send(
+            request, cluster, "GET", f"{where}/proxy/{rest}", "", headers, b"", actor.tls
+        )
+        text = reply.body[:ANSWER_BYTES_MAX].decode(errors="replace")
+        return Response({"code": reply.status, "answer": text})
 
 
 class Objects(APIView):
@@ -184,6 +205,15 @@ class Cast(APIView):
     def get(self, request: Request) -> Response:
         """Who can be acted as."""
         return Response({"users": list(cast.names())})
+
+
+def _actor(request: Request) -> cast.Actor:
+    """Whom the request names in `as`."""
+    name = request.query_params.get("as", cast.ADMIN)
+    if name not in cast.names():
+        known = ", ".join(cast.names())
+        raise exceptions.ValidationError({"detail": f'no user "{name}"; there are: {known}'})
+    return cast.actor(bridge.edge_of(request).data_dir, name)
 
 
 def _send(

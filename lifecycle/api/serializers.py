@@ -83,6 +83,18 @@ class ConsoleAnswerSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField(help_text="of the store, after the command")
 
 
+class ServiceRequestSerializer(serializers.Serializer[Any]):
+    """One GET to a Service."""
+
+    port = serializers.IntegerField(min_value=1, max_value=65_535)
+    path = serializers.CharField(required=False, default="/", max_length=1000)
+
+
+class ServiceAnswerSerializer(serializers.Serializer[Any]):
+    code = serializers.IntegerField(help_text="of HTTP: the pod's, or the API server's")
+    answer = serializers.CharField(help_text="the beginning of the body")
+
+
 class StateSerializer(serializers.Serializer[Any]):
     """A cluster as it is now. Times are µs of virtual time since the epoch."""
 

@@ -12,6 +12,10 @@ urlpatterns = [
     path("clusters/<str:cluster>/control", clusters.Control.as_view()),
     path("clusters/<str:cluster>/console", clusters.Console.as_view()),
     path("clusters/<str:cluster>/apply", clusters.Apply.as_view()),
+    path(
+        "clusters/<str:cluster>/services/<str:namespace>/<str:name>/request",
+        clusters.ServiceRequest.as_view(),
+    ),
     path("clusters/<str:cluster>/objects", clusters.Objects.as_view()),
     path("clusters/<str:cluster>/object", clusters.ObjectAt.as_view()),
     path("clusters/<str:cluster>/startup", clusters.Startup.as_view()),

@@ -68,6 +68,57 @@ def test_who_is_not_ready_is_a_dashed_disc_that_gets_no_requests(
     assert_laid_out(sight)
 
 
+def test_a_request_is_drawn_through_the_service_to_the_pod_that_answers(
+    look: Look, demo: Demo
+) -> None:
+    sight = look()
+    band = sight.page.get_by_role("region", name="Services")
+    service = band.locator(".service", has_text="web")
+    sight.says(service, "Left out: shy (not ready)")
+
+    service.get_by_role("button", name="Send a request").click()
+
+    sight.says(service.get_by_role("status"), re.compile(r"^\w+ on node-\d answered: 200$"))
+    (passed,) = [one for one in asking.records(demo) if one["kind"] == "stream"]
+    pod = passed["detail"]["to"].removesuffix(":80")
+    node = pods(demo)[pod]["spec"]["nodeName"]
+    sight.says(service.get_by_role("status"), f"{pod.rpartition('-')[2]} on {node}")
+    expect(service.locator(".disc.is-asked")).to_have_attribute("title", re.compile(f"^{pod},"))
+    sight.says(sight.headline, f"{pod}:80 answered 200")
+    expect(sight.page.locator(f".wire.live[data-to='s-{passed['span']}']")).to_have_count(1)
+    answers = sight.page.get_by_role("region", name="Requests and objects")
+    answers.get_by_role("tab", name="Answers").click()
+    sight.says(answers, "kubectl get --raw /api/v1/namespaces/default/services/web:80/proxy/")
+    assert_laid_out(sight)
+
+
+def test_a_request_that_nobody_can_answer_says_why(look: Look, demo: Demo) -> None:
+    port = {"port": 80}
+    asking.apply(
+        demo,
+        json.dumps({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "nobody"},
+            "spec": {"selector": {"app": "nobody"}, "ports": [port]},
+        }),
+    )  # fmt: skip
+    sight = look(COMPACT)
+    band = sight.page.get_by_role("region", name="Services")
+    service = band.locator(".service", has_text="nobody")
+    sight.says(service, "no pod has app=nobody")
+    service.get_by_role("button", name="Send a request").focus()
+
+    sight.press("Enter")
+
+    why = 'no endpoints available for service "nobody"'
+    sight.says(service.get_by_role("status"), f"503: {why}")
+    sight.says(sight.headline, "Nobody is there to answer for nobody:80.")
+    assert_laid_out(sight)
+
+
+def pods(demo: Demo) -> dict[str, Any]:
+    return asking.objects(demo, "pods")
+
+
 def slice_of(demo: Demo) -> dict[str, Any]:
     found = asking.objects(demo, "endpointslices")
     return next(one for name, one in found.items() if name.startswith("web-"))

@@ -77,11 +77,12 @@ async def _services(request: Request) -> Outcome:
         port = named[0].get("name", "")
     endpoints = cluster.resources.by_key["endpoints"]
     found, _ = cluster.storage.get(endpoints, request.namespace, name)
-    if not found.get("subsets"):
-        raise _unavailable(f'no endpoints available for service "{name}"')
-    places = list(_places(cluster, request.namespace, found, port, scheme))
+    subsets = found.get("subsets")
+    places = list(_places(cluster, request.namespace, found, port, scheme)) if subsets else []
     if not places:
-        raise _unavailable(f'no endpoints available for service "{request.name}"')
+        why = f'no endpoints available for service "{request.name if subsets else name}"'
+        await cluster.probe.hop("stream", "refused", {"word": "proxy", "why": why})
+        raise _unavailable(why)
     return await _pass(request, places[cluster.rand.below(len(places))])
 
 

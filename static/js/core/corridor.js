@@ -31,10 +31,12 @@ export function gateRows(index, span, seq, held) {
   /** @type {Map<string, any>} */ const gates = new Map();
   /** @type {Record<string, any[]>} */ const plugins = {};
   let answered = false;
+  let isBeyond = false; // refused by whom it was to reach, not by a gate
   for (const record of span ? span.records : []) {
     if (record.seq > seq) break;
     const any = /** @type {any} */ (record);
-    if (record.kind === 'gate') {
+    if (record.kind === 'stream') isBeyond = any.state === 'refused';
+    else if (record.kind === 'gate' && (!isBeyond || any.verdict !== 'deny')) {
       gates.set(any.gate, any);
       (plugins[any.gate] ||= []).push(...agreed(any, any.gate, any.detail?.passed));
     } else if (record.kind === 'plugin') {

@@ -185,14 +185,11 @@ class Draft {
 
   /** @param {Span} span @param {any} close */
   refusal(span, close) {
-    const denied = /** @type {any} */ (
-      span.records.find((r) => r.kind === 'gate' && /** @type {any} */ (r).verdict === 'deny')
-    );
-    this.lane('apiserver').marks.push({
-      t: close.t,
-      code: close.code,
-      gate: denied ? denied.gate : '',
-    });
+    // what was let through and had nowhere to go was refused at no gate
+    const isBeyond = span.records.some((one) => one.kind === 'stream');
+    const denied = span.records.find((one) => one.kind === 'gate' && one.verdict === 'deny');
+    const gate = denied?.kind === 'gate' && !isBeyond ? denied.gate : '';
+    this.lane('apiserver').marks.push({ t: close.t, code: close.code, gate });
   }
 
   /** @param {Span} span @param {any} write @param {boolean} ghost */

@@ -70,6 +70,10 @@ export default {
     'After its gates the request becomes a connection: bytes pass through the API server, ' +
     'and etcd has no part in it.',
   'stream.refused.why': 'The request passed its gates, but the node had another answer.',
+  'stream.nobody.title': 'Nobody is there to answer for {name}.',
+  'stream.nobody.why':
+    'The request passed its gates, but the service has no ready endpoint it could be passed on to.',
+  'stream.service': 'picks one of its ready endpoints',
   'stream.client': 'where it begins',
   'stream.api': 'checks the request, then copies bytes both ways',
   'stream.kubelet': 'finds the container',

@@ -1,8 +1,18 @@
 // @ts-check
-/** English: the rollout of a Deployment. */
+/** English: a request to a Service, and the rollout of a Deployment. */
 
 /** @type {Record<string, string>} */
 export default {
+  'services.send': 'Send a request',
+  'services.noPod': 'no pod has {selector}, so nobody is there to answer',
+  'services.leftOut': 'Left out: {who}',
+  'services.out.ending': 'ending',
+  'services.out.finished': 'finished',
+  'services.out.starting': 'not started yet',
+  'services.out.unready': 'not ready',
+  'services.sent': 'GET / on port {port} is on its way',
+  'services.answered': '{pod} on {node} answered: {code}',
+  'services.refused': '{code}: {why}',
   'rollout.title': 'Rollout of {name}',
   'rollout.old': 'Old, revision {n}',
   'rollout.new': 'New, revision {n}',

@@ -1,8 +1,18 @@
 // @ts-check
-/** Chinese: the rollout of a Deployment. */
+/** Chinese: a request to a Service, and the rollout of a Deployment. */
 
 /** @type {Record<string, string>} */
 export default {
+  'services.send': '发送请求',
+  'services.noPod': '没有 Pod 带有 {selector}，所以无人应答',
+  'services.leftOut': '未被选中：{who}',
+  'services.out.ending': '正在终止',
+  'services.out.finished': '已结束',
+  'services.out.starting': '尚未启动',
+  'services.out.unready': '未就绪',
+  'services.sent': '发往端口 {port} 的 GET / 正在路上',
+  'services.answered': '{node} 上的 {pod} 答复：{code}',
+  'services.refused': '{code}：{why}',
   'rollout.title': '{name} 的上线',
   'rollout.old': '旧，修订版本 {n}',
   'rollout.new': '新，修订版本 {n}',

@@ -46,6 +46,11 @@ export function clusterApi(cluster) {
     control: (body) => post(`${base}/control`, body),
     /** @param {string} command */
     console: (command) => post(`${base}/console`, { command }),
+    /** @param {import('../core/services.js').Service} service @param {string} user */
+    askService: ({ namespace, name, port }, user) => {
+      const as = encodeURIComponent(user);
+      return post(`${base}/services/${namespace}/${name}/request?as=${as}`, { port });
+    },
     /** @param {string} manifest @param {string} user @param {boolean} merges */
     apply: (manifest, user, merges) =>
       ask(`${base}/apply?as=${encodeURIComponent(user)}&server-side=${merges}`, {

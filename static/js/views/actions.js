@@ -6,6 +6,7 @@ import { failureActions } from './failureactions.js';
 import { findActions } from './find.js';
 import { questionActions } from './questions.js';
 import { serverActions } from './serveractions.js';
+import { serviceActions } from './serviceactions.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('../core/words.js').Words} Words */
@@ -48,6 +49,7 @@ export function actionsOf(app) {
     ...recordings(app),
     ...consoleActions(app),
     ...serverActions(app),
+    ...serviceActions(app),
     ...failureActions(app),
     ...findActions(app),
     ...questionActions(app, create(app)),

@@ -50,7 +50,11 @@ function centreOf(ctx) {
     return now === 'scheduler' ? now : 'api';
   const answered = span.close && span.close.seq <= state.seq;
   const rests = answered && !player.behind && !state.requests.has(span.seq);
-  const refused = answered && span.type === 'request' && (span.close?.code || 0) >= 400;
+  const refused =
+    answered &&
+    span.type === 'request' &&
+    (span.close?.code || 0) >= 400 &&
+    !span.records.some((one) => one.kind === 'stream');
   if (rests && !refused) return 'all';
   if (span.type === 'request' && span.open.client.startsWith('kubelet/')) return 'all';
   return player.quick ? now : 'api';

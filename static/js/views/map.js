@@ -1,6 +1,7 @@
 // @ts-check
 /** The map: who asks, the corridor or the scheduling tables, the nodes, the tape, and the wires. */
 import { cycleAt } from '../core/schedule.js';
+import { sentAt } from '../core/services.js';
 import { streamsAt } from '../core/streams.js';
 import { duration } from '../core/words.js';
 import { corridor, corridorModel, slimCorridor } from './corridor.js';
@@ -231,7 +232,7 @@ function wiresOf(ctx, model) {
     ['sched', 'r', 0.5, 'watchcache', 'l', 0.5, 'watch', 0.35],
     ...nodes,
   ];
-  wires.push(...streamWires(ctx));
+  wires.push(...streamWires(ctx), ...serviceWires(ctx));
   const source = sourceOf(ctx);
   if (source && source !== 'client')
     wires.push(['client', 'r', 0.5, 'g-authentication', 'l', 0.5, '', 0.35]);
@@ -281,6 +282,22 @@ function streamWires(ctx) {
     if (stream.span !== request) wires.push(['client', 'r', 0.5, 'api', 'l', 0.04, tone, 0.5]);
     return wires;
   });
+}
+
+/**
+ * A request to a service goes on to the pod whose endpoint was taken.
+ * @param {Context} ctx @returns {import('./wires.js').Wire[]}
+ */
+function serviceWires({ state, current }) {
+  const sent = sentAt(state, current.request);
+  if (!sent) return [];
+  const tone = sent.code >= 400 ? 'dead' : 'live';
+  const chip = `s-${sent.span.seq}`;
+  const to = document.getElementById(chip) ? chip : `n-${sent.node}`;
+  return [
+    ['api', 'r', 0.3, 'service-asked', 'l', 0.3, tone, 0.5],
+    ['service-asked', 'l', 0.6, to, 'l', 0.5, tone, -1],
+  ];
 }
 
 /** The id of the part that made the request shown. @param {Context} ctx */

@@ -355,10 +355,12 @@ function mark(ctx, m, i, scale, size) {
     h(
       'text.outlabel',
       { x: x + 0.9 * scale.rem, y: scale.y(i) + 0.32 * scale.rem },
-      words.t('time.refused', {
-        code: String(m.code),
-        gate: m.gate ? words.t(`gate.${m.gate}`).toLowerCase() : '',
-      }),
+      m.gate
+        ? words.t('time.refused', {
+            code: String(m.code),
+            gate: words.t(`gate.${m.gate}`).toLowerCase(),
+          })
+        : String(m.code),
     ),
   );
 }

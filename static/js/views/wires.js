@@ -4,8 +4,10 @@ import { h, render } from './dom.js';
 
 /**
  * @typedef {[string, 'l'|'r', number, string, 'l'|'r', number, string, number]} Wire
- *   from, side, where on it, to, side, where on it, class, bend
+ *   from, side, where on it, to, side, where on it, class, bend; below 0 around their left sides
  */
+
+const AROUND = 14; // px
 
 /** @param {Element} svg @param {Element} map @param {Wire[]} wires */
 export function drawWires(svg, map, wires) {
@@ -32,22 +34,27 @@ export function drawWires(svg, map, wires) {
     wires.map(([a, sideA, whereA, b, sideB, whereB, cls, bend], i) => {
       const from = at(a, sideA, whereA);
       const to = at(b, sideB, whereB);
-      return from && to
-        ? h('path', { key: `${a}-${b}-${i}`, class: `wire ${cls}`, d: route(from, to, bend) })
-        : null;
+      if (!from || !to) return null;
+      const d = route(from, to, bend);
+      return h('path', { key: `${a}-${b}-${i}`, 'data-to': b, class: `wire ${cls}`, d });
     }),
   );
 }
 
-/** @param {number[]} from @param {number[]} to @param {number} bend */
+/**
+ * Between two left sides it goes around them.
+ * @param {number[]} from @param {number[]} to @param {number} bend
+ */
 function route([x1, y1], [x2, y2], bend) {
   if (Math.abs(y2 - y1) < 2) return `M${x1} ${y1}H${x2}`;
-  const middle = x1 + (x2 - x1) * bend;
-  const r = Math.min(9, Math.abs(y2 - y1) / 2, Math.abs(x2 - x1) / 2);
+  const isAround = bend < 0;
+  const middle = isAround ? Math.min(x1, x2) + AROUND * bend : x1 + (x2 - x1) * bend;
+  const r = Math.min(9, Math.abs(y2 - y1) / 2, isAround ? 9 : Math.abs(x2 - x1) / 2);
   const s = Math.sign(y2 - y1) || 1;
-  const q = Math.sign(x2 - x1) || 1;
+  const q = Math.sign(middle - x1) || 1;
+  const p = isAround ? -q : q;
   return (
     `M${x1} ${y1}H${middle - q * r}Q${middle} ${y1} ${middle} ${y1 + s * r}` +
-    `V${y2 - s * r}Q${middle} ${y2} ${middle + q * r} ${y2}H${x2}`
+    `V${y2 - s * r}Q${middle} ${y2} ${middle + p * r} ${y2}H${x2}`
   );
 }

@@ -109,6 +109,17 @@ def test_apply_sends_each_object_as_that_user(demo: Demo) -> None:
     assert json.loads(sent["body"])["kind"] == "Pod"
 
 
+def test_a_request_to_a_service_goes_by_its_proxy(demo: Demo) -> None:
+    where = "clusters/demo/services/shop/web/request?as=student"
+    status, answer = call(demo, "POST", where, {"port": 80, "path": "/cart"})
+    assert (status, answer["code"]) == (200, 200)
+    sent = json.loads(answer["answer"])
+    assert sent["method"] == "GET" and sent["tls"][:2] == ["student", ["students"]]
+    assert sent["path"] == "/api/v1/namespaces/shop/services/web:80/proxy/cart"
+    assert call(demo, "POST", where, {"port": 0})[0] == 400
+    assert call(demo, "POST", where.replace("student", "nobody-known"), {"port": 80})[0] == 400
+
+
 def test_apply_with_a_token_sends_no_certificate(demo: Demo) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "t"}}
     call(demo, "POST", "clusters/demo/apply?as=token-user", pod)
@@ -209,7 +220,7 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 16
+    assert len(schema["paths"]) == 17
     for operations in schema["paths"].values():
         for method in operations.keys() & {"get", "post", "put", "delete"}:
             assert {"token": []} in operations[method]["security"]

@@ -32,7 +32,7 @@ export function explainStream(model, span, words) {
   const records = span.records.filter((r) => r.kind === 'stream');
   return explanation({
     crumb: crumb(model, span, '', words),
-    title: words.t(titleKey(word, state, detail), params),
+    title: words.t(titleKey(stream), params),
     tabs: [
       tab(words, 'why', whyBlocks(stream, params, words)),
       tab(words, 'what', requestFacts(model, span, words)),
@@ -43,8 +43,16 @@ export function explainStream(model, span, words) {
   });
 }
 
-/** @param {string} word @param {string} state @param {any} detail */
-function titleKey(word, state, detail) {
+/** A service that leads to nobody. @param {import('../streams.js').Stream} stream */
+function isNobody({ state, word, detail, span }) {
+  const { resource } = /** @type {any} */ (span.open);
+  return state === 'refused' && word === 'proxy' && resource === 'services' && !detail.to;
+}
+
+/** @param {import('../streams.js').Stream} stream */
+function titleKey(stream) {
+  const { word, state, detail } = stream;
+  if (isNobody(stream)) return 'stream.nobody.title';
   if (state === 'refused') return 'stream.refused.title';
   if (state === 'open') return `stream.${word}.title`;
   if (detail.exit !== undefined) return 'stream.exit.title';
@@ -58,7 +66,7 @@ function titleKey(word, state, detail) {
 function whyBlocks(stream, params, words) {
   const { detail, state, word } = stream;
   /** @type {Block[]} */ const blocks = [
-    p(words, state === 'refused' ? 'stream.refused.why' : 'stream.way', params),
+    p(words, wayKey(stream), params),
     way(stream, words),
   ];
   if (detail.why) blocks.push(said(`${detail.why[0].toUpperCase()}${detail.why.slice(1)}.`));
@@ -89,8 +97,17 @@ function whyBlocks(stream, params, words) {
         [words.t('fact.httpCode'), detail.code],
       ]),
     );
-  return blocks.filter((block) => block.type !== 'facts' || block.rows.length);
+  const isEmpty = (/** @type {Block|undefined} */ one) => one?.type === 'facts' && !one.rows.length;
+  return blocks.filter((block, i) => !isEmpty(block) && !isEmpty(blocks[i + 1]));
 }
+
+/** @param {import('../streams.js').Stream} stream */
+const wayKey = (stream) =>
+  isNobody(stream)
+    ? 'stream.nobody.why'
+    : stream.state === 'refused'
+      ? 'stream.refused.why'
+      : 'stream.way';
 
 /**
  * Each stop on the way, as a list.
@@ -109,8 +126,12 @@ function way(stream, words) {
     items: [
       stop((open.client || 'client').split(/[/ ]/)[0], words.t('stream.client')),
       stop(words.t('map.api'), words.t('stream.api')),
-      ...(stream.node ? [stop(`kubelet ${stream.node}`, words.t('stream.kubelet'), verdict)] : []),
-      ...(open.resource === 'nodes'
+      ...(open.resource === 'services'
+        ? [stop(`Service ${open.name}`, words.t('stream.service'), verdict)]
+        : stream.node
+          ? [stop(`kubelet ${stream.node}`, words.t('stream.kubelet'), verdict)]
+          : []),
+      ...(open.resource === 'nodes' || isNobody(stream)
         ? []
         : [stop(stream.detail.to || stream.name, words.t(`stream.at.${stream.word}`), verdict)]),
     ],
