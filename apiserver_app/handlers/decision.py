@@ -32,7 +32,7 @@ def refused(error: ApiError, call: str = "") -> Decision:
     detail = {**error.about, "word": str(error.code), "message": error.message}
     if call:
         detail.setdefault("call", call)
-    return Decision("deny", detail, refusal=error)
+    return Decision("deny", detail, refusal=_answer(error))
 
 
 def legal(info: ResourceInfo, name: str, found: Sequence[FieldError]) -> Decision:
@@ -67,7 +67,13 @@ def not_stored(op: str, key: str, error: ApiError) -> Decision:
         "word": error.reason or str(error.code), "call": storagecalls.OF_WRITE[op], "key": key,
         **error.about, "message": error.message,
     }  # fmt: skip
-    return Decision("deny", detail, refusal=error)
+    return Decision("deny", detail, refusal=_answer(error))
+
+
+def _answer(error: ApiError) -> ApiError:
+    """The error without the frames it was raised in, one of which holds the decision: they would
+    keep a large request until somebody looks for cycles."""
+    return error.with_traceback(None)
 
 
 def answered(why: str = "") -> Decision:

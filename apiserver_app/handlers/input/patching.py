@@ -240,7 +240,7 @@ def _merge_patch(request: Request, body: bytes) -> Any:
     try:
         patch = _decoded(request, body, "error decoding patch: ")
     except ApiError as error:
-        raise error if strict else errors.bad_request(_BAD_PATCH) from error
+        raise error if strict else errors.bad_request(_BAD_PATCH) from None
     if patch is None:
         raise errors.bad_request(_BAD_PATCH)
     if isinstance(patch, dict):

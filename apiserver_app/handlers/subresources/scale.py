@@ -121,7 +121,7 @@ def _wanted(request: Request, now: Object) -> Object:
             found = [*request.duplicates, *unknown]
             bodies.check_strict(request, _ABOUT, found, raw, now)
     except errors.ApiError as error:
-        raise patching.refusal(request, _ABOUT, error, now, raw) from error
+        raise patching.refusal(request, _ABOUT, error, now, raw) from None
     if request.verb != "patch":
         writes.check_name(request, wanted)
         rest.check_namespace(request, wanted)

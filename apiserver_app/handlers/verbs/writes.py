@@ -85,7 +85,7 @@ class Write(Operation):
                 unknown = bodies.check_strict(request, request.info, unknown, raw, request.old)
             rest.check_namespace(request, obj)
         except ApiError as error:
-            raise patching.refusal(request, request.info, error, request.old, raw) from error
+            raise patching.refusal(request, request.info, error, request.old, raw) from None
         return obj, unknown
 
     def _is_new(self, request: Request) -> bool:

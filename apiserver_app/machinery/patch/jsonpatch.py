@@ -154,8 +154,8 @@ def _merge_maps(obj: Object, patch: Object) -> Object:
             if name not in obj:
                 continue
             new = None
-        elif old is None:
-            new = _pruned(value)
+        elif value.__class__ is str:  # most are
+            new = value
         elif isinstance(old, dict):
             new = _merge_maps(old, value) if isinstance(value, dict) else value
         else:

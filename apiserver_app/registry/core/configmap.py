@@ -21,13 +21,13 @@ class ConfigMapStrategy(Strategy):
         binary = obj.get("binaryData") or {}
         size = 0
         for key, value in (obj.get("data") or {}).items():
-            checks.named(key, f"data[{key}]", checks.config_key_errors, errs)
+            checks.config_key(key, "data", errs)
             if key in binary:
                 text = "duplicate of key present in binaryData"
                 errs.append(errors.invalid_value(f"data[{key}]", key, text))
             size += names.size(value)
         for key, value in binary.items():
-            checks.named(key, f"binaryData[{key}]", checks.config_key_errors, errs)
+            checks.config_key(key, "binaryData", errs)
             size += secret.decoded_size(value)
         if size > secret.SIZE_LIMIT:
             errs.append(errors.too_long("[]", "", secret.SIZE_LIMIT))

@@ -46,7 +46,7 @@ class SecretStrategy(Strategy):
         data = obj.get("data") or {}
         size = 0
         for key, value in data.items():
-            checks.named(key, f"data[{key}]", checks.config_key_errors, errs)
+            checks.config_key(key, "data", errs)
             size += decoded_size(value)
         if size > SIZE_LIMIT:
             errs.append(errors.too_long("data", "", SIZE_LIMIT))

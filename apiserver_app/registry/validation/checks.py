@@ -24,6 +24,7 @@ ID_RANGE = "must be between 0 and 2147483647, inclusive"
 MAX_INT32 = 2**31 - 1
 
 _is_port_name = re.compile("[-a-z0-9]+").fullmatch
+_is_good_config_key = re.compile(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}").fullmatch
 _is_config_key = re.compile("[-._a-zA-Z0-9]+").fullmatch
 _is_percent = re.compile("[0-9]+%").fullmatch
 _is_header = re.compile("[-A-Za-z0-9]+").fullmatch
@@ -118,6 +119,12 @@ def port(value: Any, path: str, errs: list[FieldError]) -> None:
         named(value, path, port_name_errors, errs)
     else:
         port_number(value or 0, path, errs)
+
+
+def config_key(key: str, path: str, errs: list[FieldError]) -> None:
+    """Checks a key of the map at `path`, of which there may be a hundred thousand."""
+    if not _is_good_config_key(key):
+        named(key, f"{path}[{key}]", config_key_errors, errs)
 
 
 def config_key_errors(value: str) -> list[str]:
