@@ -451,8 +451,8 @@ class Kernel:
                 register = task.coro.throw(error)
         except StopIteration:
             self._finish(task, None)
-        except Cancelled as error:
-            self._finish(task, error)
+        except Cancelled as error:  # without its traceback, which holds all that the task held
+            self._finish(task, error.with_traceback(None))
         except Exception as error:  # a bug: the host decides what happens
             self._finish(task, error)
             if not task.awaited:

@@ -148,6 +148,7 @@ def merge(obj: Object, patch: Any) -> Object:
 def _merge_maps(obj: Object, patch: Object) -> Object:
     """`obj` itself when the patch changes nothing."""
     out = obj
+    new: Any
     for name, value in patch.items():
         old = obj.get(name)
         if value is None:
