@@ -67,7 +67,8 @@ def test_every_route_has_a_rule_for_each_of_its_methods() -> None:
 
 def paths() -> list[str]:
     return sorted("/" + route.replace("<str:cluster>", "demo").replace("<int:seq>", "1")
-                  .replace("<str:trace>", "none") for route in urls())  # fmt: skip
+                  .replace("<str:trace>", "none").replace("<str:namespace>", "default")
+                  .replace("<str:name>", "none") for route in urls())  # fmt: skip
 
 
 def forged(demo: Demo, kind: str) -> dict[str, str]:
@@ -130,7 +131,7 @@ def test_every_route_lets_in_those_who_may(
                 right = status not in (401, 403)
             elif role == "viewer":
                 known = reads and path.rpartition("/")[2] not in ("control", "console", "apply",
-                                                                  "import")  # fmt: skip
+                                                                  "request", "import")  # fmt: skip
                 right = (status not in (401, 403)) if known else status == 403
             else:
                 right = status == 401
