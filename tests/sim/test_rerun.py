@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from typing import Any
 
 import msgspec
 import orjson
 import pytest
+from msgspec import structs
 
 from apiserver_app.etcd.backend import ClusterState, InputRow, MemoryBackend
 from apiserver_app.http.exchange import Request
@@ -73,7 +73,7 @@ class World:
     def again(self, seq: int = 0, begun: ClusterState | None = None) -> ClusterHost:
         """One that ran the log again, up to a record or to the end. Raises Diverged."""
         backend = MemoryBackend()
-        backend.commit(dataclasses.replace(begun or self.begun, name="again"), [], [], [])
+        backend.commit(structs.replace(begun or self.begun, name="again"), [], [], [])
         host = ClusterHost(Cluster(self.inputs, backend), lambda: 0.0, mode=RUN, speed=1.0)
         rerun = Rerun(host, self.backend, 1, self.cluster.state.steps)
         try:
@@ -195,7 +195,7 @@ def test_a_run_that_is_not_the_same_is_told_from_one_that_is() -> None:
     with pytest.raises(Diverged, match=r"(what it wrote )?differs from (record|revision) \d+"):
         world.again()
     with pytest.raises(Diverged, match="differs from"):
-        world.again(begun=dataclasses.replace(world.begun, rand=5))
+        world.again(begun=structs.replace(world.begun, rand=5))
 
 
 def test_what_is_not_kept_cannot_be_repeated() -> None:

@@ -12,13 +12,13 @@ step, so that the same inputs at the same steps give the same run.
 
 from __future__ import annotations
 
-import dataclasses
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 import orjson
+from msgspec import structs
 
 from apiserver_app.etcd.backend import InputRow, Segment
 from apiserver_app.http.exchange import Reply, Request
@@ -70,7 +70,7 @@ class ClusterHost:
         self._inputs: list[InputRow] = []
         self.kernel.on_leap = lambda: self.input_now("leap", [])
         # as it was found: a cluster that begins again from there gets the same incarnation
-        self.begun = dataclasses.replace(cluster.state, incarnation=cluster.state.incarnation - 1)
+        self.begun = structs.replace(cluster.state, incarnation=cluster.state.incarnation - 1)
         self._input_count = cluster.state.control.get("inputs", 0)
         self._outside_done = False
         self._inside_owed = 0.0

@@ -8,11 +8,13 @@ worker: whatever a fork does, the next worker begins without it.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
+
+import msgspec
+from msgspec import structs
 
 from apiserver_app.etcd.backend import FORK, ClusterState
 from apiserver_app.etcd.errors import StoreError
@@ -33,8 +35,7 @@ RERUN, OBJECTS = "rerun", "objects"
 Build = Callable[[str], ClusterHost]
 
 
-@dataclasses.dataclass(slots=True)
-class Fork:
+class Fork(msgspec.Struct):
     """One, as it is told of. `how` it was made: `why` says why not by running the log again."""
 
     name: str
@@ -113,7 +114,7 @@ class Forks:
 
     def _of(self, host: ClusterHost) -> list[Args]:
         name = host.cluster.name
-        return [dataclasses.asdict(one) for one in self._forks.values() if one.cluster == name]
+        return [structs.asdict(one) for one in self._forks.values() if one.cluster == name]
 
     def _fork(self, host: ClusterHost, args: Args) -> Args:
         if host is not self._origin:
@@ -138,7 +139,7 @@ class Forks:
         self._forks[name] = fork
         self._making[name] = self._make(fork)
         host.inbox.wake()
-        return {"fork": dataclasses.asdict(fork)}
+        return {"fork": structs.asdict(fork)}
 
     def _moment(self, args: Args) -> moments.Moment:
         """Raises ControlError for a moment that there is not, or not any more."""
@@ -199,7 +200,7 @@ class Forks:
             raise Diverged("the store was compacted since the worker started")
         source, target = self._backends(fork)
         inputs = begun.control.get("inputs", 0)
-        target.commit(dataclasses.replace(begun, name=fork.name, seed=fork.seed), [], [], [])
+        target.commit(structs.replace(begun, name=fork.name, seed=fork.seed), [], [], [])
         for done in target.copy(source, begun.revision, begun.seq, inputs):
             yield done / 10
         host = self._build(fork.name)
@@ -221,7 +222,7 @@ class Forks:
         origin = self._origin.cluster
         source, target = self._backends(fork)
         begun = self._state(fork)
-        target.commit(dataclasses.replace(begun, revision=0, seq=0), [], [], [])
+        target.commit(structs.replace(begun, revision=0, seq=0), [], [], [])
         admitted = source.inputs_before(fork.seq + 1, 1)
         inputs = admitted[-1].n if admitted else 0
         yield from target.copy(source, fork.revision, fork.seq, inputs)
@@ -243,7 +244,7 @@ class Forks:
         saved = origin.store.backend.load()
         assert saved is not None, "it has records"
         same = fork.seed == state.seed
-        return dataclasses.replace(
+        return structs.replace(
             saved, name=fork.name, seed=fork.seed, revision=fork.revision, seq=fork.seq,
             now=state.epoch + fork.t, rand=saved.rand if same else Rand(fork.seed).state,
         )  # fmt: skip
