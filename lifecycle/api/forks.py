@@ -1,14 +1,15 @@
-"""Views of forks: make one at a moment of a trace and list them."""
+"""Views of forks: make one at a moment of a trace, list them, compare one with its cluster."""
 
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import status
+from rest_framework import exceptions, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from lifecycle.api import bridge, serializers
+from lifecycle.trace import storage
 
 
 class Forks(APIView):
@@ -28,3 +29,18 @@ class Forks(APIView):
         given.is_valid(raise_exception=True)
         answer = bridge.control(request, cluster, "fork", dict(given.validated_data))
         return Response(answer["fork"], status=status.HTTP_201_CREATED)
+
+
+class Comparison(APIView):
+    @extend_schema(responses=serializers.ComparisonSerializer, operation_id="fork_comparison")
+    def get(self, request: Request, cluster: str) -> Response:
+        """What diverged between a fork and the cluster it was made from, up to where both are."""
+        served = bridge.served(request)
+        forks = bridge.control(request, served, "forks", {})["forks"]
+        fork = next((one for one in forks if one["name"] == cluster), None)
+        if fork is None:
+            raise exceptions.NotFound(f'there is no fork "{cluster}"')
+        if fork["state"] != "ready":
+            why = fork["why"] or "it is being made"
+            raise exceptions.ValidationError({"detail": f'"{cluster}" is not ready: {why}'})
+        return Response(storage.compared(served, cluster, fork["seq"]))

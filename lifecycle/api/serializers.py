@@ -166,6 +166,32 @@ class ForkListSerializer(serializers.Serializer[Any]):
     forks = ForkSerializer(many=True)
 
 
+class DifferenceSerializer(serializers.Serializer[Any]):
+    """Where what an object says parts from what it says in the other cluster."""
+
+    key = serializers.CharField(help_text="resource/namespace/name")
+    kind = serializers.CharField(allow_blank=True)
+    namespace = serializers.CharField(allow_blank=True)
+    name = serializers.CharField()
+    what = serializers.CharField(help_text='a field such as spec.nodeName, or "existence"')
+    there = serializers.JSONField(allow_null=True, help_text="in the cluster it was made from")
+    here = serializers.JSONField(allow_null=True, help_text="in the fork")
+    after = serializers.IntegerField(help_text="of virtual time since the fork")
+    asked = serializers.BooleanField(help_text="somebody outside wrote it, on either side")
+    seq_there = serializers.IntegerField(allow_null=True, help_text="record of the write")
+    seq_here = serializers.IntegerField(allow_null=True, help_text="record of the write")
+
+
+class ComparisonSerializer(serializers.Serializer[Any]):
+    """What diverged, the earliest first. Times are µs of virtual time since the fork."""
+
+    vars()["from"] = serializers.IntegerField(help_text="the last record that both have")
+    until = serializers.IntegerField(help_text="up to when both were compared")
+    first = DifferenceSerializer(allow_null=True, help_text="the first that nobody asked for")
+    differences = DifferenceSerializer(many=True, help_text="at most 100")
+    more = serializers.IntegerField(help_text="how many there are besides")
+
+
 class ObjectsSerializer(serializers.Serializer[Any]):
     objects = serializers.DictField(help_text="by key of the store")
     revision = serializers.IntegerField()

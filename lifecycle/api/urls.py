@@ -22,6 +22,7 @@ urlpatterns = [
     path("clusters/<str:cluster>/requests/<int:seq>/forms", clusters.Forms.as_view()),
     path("clusters/<str:cluster>/records", clusters.Records.as_view()),
     path("clusters/<str:cluster>/forks", forks.Forks.as_view()),
+    path("clusters/<str:cluster>/comparison", forks.Comparison.as_view()),
     path("cast", clusters.Cast.as_view()),
     path("traces", traces.Traces.as_view()),
     path("traces/import", traces.Import.as_view()),

@@ -16,7 +16,7 @@ import msgspec
 import orjson
 
 from apiserver_app.etcd.backend import Backend, ClusterState, Segment
-from lifecycle.trace import keyframes, redaction
+from lifecycle.trace import comparison, keyframes, redaction
 
 LEVEL = 1  # of compression: segments are written on the way to an acknowledgement
 RECORDS_MAX = 5000  # given at once
@@ -133,6 +133,16 @@ def keyframes_of(cluster: str) -> keyframes.Keyframes | None:
 
     backend = DatabaseBackend(cluster)
     return None if backend.load() is None else keyframes.Keyframes(backend)
+
+
+def compared(cluster: str, fork: str, seq: int) -> dict[str, Any]:
+    """What diverged behind record `seq`; from the database, for the edge."""
+    from apiserver_app.etcd.log import DatabaseBackend
+
+    there, here = DatabaseBackend(cluster), DatabaseBackend(fork)
+    there.load()
+    here.load()
+    return comparison.compare(there, here, seq)
 
 
 def open_store(data_dir: Path, cluster: str) -> tuple[Backend, ClusterState]:

@@ -47,6 +47,7 @@ ROUTES: Mapping[str, Mapping[str, str]] = {
     "viz/v1/clusters/<str:cluster>/requests/<int:seq>/forms": {"GET": WATCH},
     "viz/v1/clusters/<str:cluster>/records": {"GET": WATCH},
     "viz/v1/clusters/<str:cluster>/forks": {"GET": WATCH, "POST": CONTROL},
+    "viz/v1/clusters/<str:cluster>/comparison": {"GET": WATCH},
     "viz/v1/cast": {"GET": WATCH},
     "viz/v1/traces": {"GET": WATCH, "POST": KEEP},
     "viz/v1/traces/import": {"POST": KEEP},

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         admin("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
         admin("create", "deployment", "web", "--image=nginx", "--replicas=2")
         admin("rollout", "status", "deployment/web", "--timeout=60s")
+        admin("create", "deployment", "one", "--image=nginx")
+        admin("rollout", "status", "deployment/one", "--timeout=60s")
         begun = control(demo, "demo", "speed", speed=20)["now"]
         until(lambda: get(demo, "demo")["now"] > begun + 12 * SECOND)
         control(demo, "demo", "pause")
@@ -150,6 +153,42 @@ def test_an_exact_fork_that_is_not_changed_goes_on_as_its_cluster_did(demo: Demo
     ours = after(demo, fork["name"], fork["seq"], end, shift=1)  # of the record of the resume
     assert ours == after(demo, "demo", fork["seq"], end)
     assert len(ours) > 50
+    compared = get(demo, f"{fork['name']}/comparison")
+    assert compared["differences"] == [] and compared["first"] is None and compared["more"] == 0
+    assert (compared["from"], compared["until"] > 9 * SECOND) == (fork["seq"], True)
+
+
+def test_a_taint_sends_the_pod_to_another_node_and_the_comparison_names_it(demo: Demo) -> None:
+    records = after(demo, "demo", 0, 1 << 60)
+    created = next(
+        one for one in records
+        if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "one")
+    )  # fmt: skip
+    pods = get(demo, "demo/objects?prefix=/registry/pods/default/one-")["objects"]
+    [pod] = pods.values()
+    before = pod["spec"]["nodeName"]
+    fork = made(demo, seq=created["seq"])
+    taint = {"key": "mine", "value": "x", "effect": "NoSchedule"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": before},
+            "spec": {"taints": [taint]}}  # fmt: skip
+    with ThreadPoolExecutor() as pool:  # it waits until the fork goes on
+        path = f"{fork['name']}/apply?server-side=true"
+        applied = pool.submit(call, demo, "POST", path, node)
+        until(lambda: get(demo, fork["name"])["waiting"])
+        control(demo, fork["name"], "resume")
+        assert applied.result()[1]["results"][0]["code"] == 200
+    until(lambda: get(demo, fork["name"])["now"] > fork["t"] + 3 * SECOND)
+    control(demo, fork["name"], "pause")
+    compared = get(demo, f"{fork['name']}/comparison")
+    first = compared["first"]
+    assert (first["kind"], first["what"], first["there"]) == ("Pod", "spec.nodeName", before)
+    assert first["here"] not in (before, None) and first["here"].startswith("node-")
+    assert 0 < first["after"] < SECOND and first["name"].startswith("one-")
+    asked = [one for one in compared["differences"] if one["asked"]]
+    assert {(one["kind"], one["name"]) for one in asked} == {("Node", before)}
+    for name, seq in (("demo", first["seq_there"]), (fork["name"], first["seq_here"])):
+        [written] = get(demo, f"{name}/records?from={seq}&limit=1")["records"]
+        assert (written["kind"], written["resource"]) == ("write", "pods")
 
 
 def test_another_seed_gives_another_future(demo: Demo) -> None:
