@@ -89,8 +89,9 @@ class Allocation:
     def _lacks(self, pod: Object, asked: Amounts) -> Iterator[tuple[str, str]]:
         """What the node has too little of, beside what the others hold."""
         used: Amounts = {PODS: 0}
+        uid = meta.uid_of(pod)
         for other in self._others():
-            if meta.uid_of(other.pod) != meta.uid_of(pod):
+            if meta.uid_of(other.pod) != uid:
                 used[PODS] += 1
                 for name, amount in other.requests.items():
                     used[name] = used.get(name, 0) + amount

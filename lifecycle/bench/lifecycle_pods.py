@@ -63,7 +63,7 @@ def measure(pods: int, folder: Path, in_memory: bool = False) -> dict[str, Any]:
     from lifecycle.cluster.composition import Cluster
 
     cluster = Cluster(inputs, backend)
-    host = ClusterHost(cluster, time.thread_time, mode=MAX, speed=1.0)
+    host = ClusterHost(cluster, time.monotonic, mode=MAX, speed=1.0)
     cluster.start()
     _drive(host)
     gc.collect()
