@@ -10,12 +10,13 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import asking, measures
-from tests.browser.sight import COMPACT, Look, Sight
+from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
+LINE_PIXELS = 30  # at most
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,29 @@ def test_endpoints_are_discs_and_one_leaves_with_its_pod(
     past = look(COMPACT, query=f"lang=zh&theme=dark&r={before}")
     past.says(past.page.get_by_role("region", name="Service"), f"2/2 就绪 · r{before}")
     assert_laid_out(past)
+
+
+def test_a_pod_that_is_ready_waits_until_a_slice_lists_it(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    kubectl("scale", "deployment", "web", "--replicas=2")
+    asking.until(lambda: len(addresses(demo)) == 2)
+    ready = next(
+        one for one in reversed(asking.records(demo))
+        if one["kind"] == "write" and one["resource"] == "pods" and one["namespace"] == "default"
+        and is_ready(one["object"])
+    )  # fmt: skip
+    name = ready["name"].rpartition("-")[2]
+    sight = look(ROOMY, query=f"theme=light&lang=en&r={ready['rev']}")
+    band = sight.page.get_by_role("region", name="Services")
+    sight.says(band, f"Left out: {name} (ready, but in no EndpointSlice yet)")
+    assert_laid_out(sight)
+    heading = band.get_by_role("heading", name="web").bounding_box()
+    assert heading is not None
+    assert heading["height"] < 2 * LINE_PIXELS
+
+    kubectl("scale", "deployment", "web", "--replicas=1")
+    asking.until(lambda: len(addresses(demo)) == 1)
 
 
 def test_who_is_not_ready_is_a_dashed_disc_that_gets_no_requests(
@@ -117,6 +141,11 @@ def test_a_request_that_nobody_can_answer_says_why(look: Look, demo: Demo) -> No
 
 def pods(demo: Demo) -> dict[str, Any]:
     return asking.objects(demo, "pods")
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    conditions = pod["status"].get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def slice_of(demo: Demo) -> dict[str, Any]:

@@ -26,7 +26,7 @@ import { streamOf } from './streams.js';
  * @property {LeftOut[]} out
  * @property {number} rev   the newest of its slices
  */
-/** @typedef {{pod: string, why: 'ending'|'finished'|'starting'|'unready'}} LeftOut */
+/** @typedef {{pod: string, why: 'ending'|'finished'|'starting'|'unready'|'unlisted'}} LeftOut */
 /** @typedef {{clusterIP?: string, selector?: Record<string, string>,
  *   ports?: {port: number, protocol?: string}[]}} Spec */
 /** @typedef {{addresses: string[], targetRef?: {name: string}, conditions?: {ready?: boolean}}}
@@ -97,7 +97,7 @@ const WHY = {
   stored: 'starting',
   bound: 'starting',
   running: 'unready',
-  ready: 'unready', // the controller has not said so yet
+  ready: 'unlisted', // the controller has not written it into a slice yet
 };
 
 /**

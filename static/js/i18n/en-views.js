@@ -10,6 +10,7 @@ export default {
   'services.out.finished': 'finished',
   'services.out.starting': 'not started yet',
   'services.out.unready': 'not ready',
+  'services.out.unlisted': 'ready, but in no EndpointSlice yet',
   'services.sent': 'GET / on port {port} is on its way',
   'services.answered': '{pod} on {node} answered: {code}',
   'services.refused': '{code}: {why}',

@@ -10,6 +10,7 @@ export default {
   'services.out.finished': '已结束',
   'services.out.starting': '尚未启动',
   'services.out.unready': '未就绪',
+  'services.out.unlisted': '已就绪，但尚未写入 EndpointSlice',
   'services.sent': '发往端口 {port} 的 GET / 正在路上',
   'services.answered': '{node} 上的 {pod} 答复：{code}',
   'services.refused': '{code}：{why}',
