@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 from lifecycle.api import bridge, cast, manifests, serializers, states
 from lifecycle.api.pages import from_and_limit, number, records_answer
+from lifecycle.hosting.port import edgeport
 from lifecycle.trace import storage
 
 ACTION_NAMES = {"step-request": "step_request", "breakpoint": "breakpoints"}
@@ -40,13 +42,11 @@ class ClusterList(APIView):
         """Every cluster that runs here."""
         served = bridge.served(request)
         names = [served, *sorted(bridge.edge_of(request).port.clusters - {served})]
-        return Response(
-            {
-                "clusters": [
-                    states.shown(name, bridge.control(request, name, "state", {})) for name in names
-                ]
-            }
-        )
+        found = []
+        for name in names:
+            with contextlib.suppress(edgeport.Refused):  # a fork that is removed just now
+                found.append(states.shown(name, bridge.control(request, name, "state", {})))
+        return Response({"clusters": found})
 
 
 class ClusterState(APIView):

@@ -20,7 +20,7 @@ from apiserver_app.etcd.backend import Backend
 from lifecycle.trace import moments, redaction
 
 DIFFERENCES_MAX, OF_OBJECT_MAX = 100, 5
-RECORDS_MAX = 50_000  # of each, behind the fork
+RECORDS_MAX = 20_000  # of each, behind the fork
 VALUES_READ = 500  # at once
 EXISTENCE = "existence"
 # these say least of what differs by themselves

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -26,6 +26,7 @@ from lifecycle.hosting.worker.rerun import Diverged, Rerun
 from lifecycle.trace import moments, storage
 
 KEPT_MAX = 5
+RERUN_RECORDS_MAX = 300_000  # a minute
 TITLE_CHARACTERS_MAX = 100
 SLICE_SECONDS = 0.01  # of making one, between two slices of the clusters
 SEED_MAX = 2**63 - 1
@@ -86,7 +87,7 @@ class Forks:
         self._sweep = sweep
         self._count = 0
         self._forks: dict[str, Fork] = {}
-        self._making: dict[str, Iterator[float]] = {}  # in turn
+        self._making: dict[str, Generator[float]] = {}  # in turn
         self._hosts: dict[str, ClusterHost] = {}
 
     @property
@@ -176,7 +177,7 @@ class Forks:
 
     # -- making ---------------------------------------------------------------------------------
 
-    def _make(self, fork: Fork) -> Iterator[float]:
+    def _make(self, fork: Fork) -> Generator[float]:
         """Yields the part that is done."""
         try:
             yield from self._run_again(fork)
@@ -196,6 +197,8 @@ class Forks:
         begun, origin = self._origin.begun, self._origin.cluster
         if fork.seq <= begun.seq:
             raise Diverged("the moment lies before the last start of the worker")
+        if fork.seq - begun.seq > RERUN_RECORDS_MAX:
+            raise Diverged(f"more than {RERUN_RECORDS_MAX} records lie between the start and it")
         if begun.revision > 0 and begun.compacted < origin.store.compacted:
             raise Diverged("the store was compacted since the worker started")
         source, target = self._backends(fork)
@@ -203,15 +206,14 @@ class Forks:
         target.commit(structs.replace(begun, name=fork.name, seed=fork.seed), [], [], [])
         for done in target.copy(source, begun.revision, begun.seq, inputs):
             yield done / 10
-        host = self._build(fork.name)
-        yield 0.1
-        rerun = Rerun(host, source, inputs + 1, origin.state.steps)
-        try:
+        with contextlib.ExitStack() as undo:
+            host = self._build(fork.name)
+            undo.callback(host.kernel.close)
+            yield 0.1
+            rerun = Rerun(host, source, inputs + 1, origin.state.steps)
             for done in rerun.until(fork.seq):
                 yield 0.1 + 0.9 * done
-        except Diverged:
-            host.kernel.close()
-            raise
+            undo.pop_all()
         if fork.seed != begun.seed:
             host.cluster.rand.state = Rand(fork.seed).state
         self._join(fork, host)
@@ -267,7 +269,9 @@ class Forks:
 
     def _drop(self, name: str) -> None:
         """Ends what runs of a fork, and gives up what is stored of it."""
-        self._making.pop(name, None)
+        making = self._making.pop(name, None)
+        if making is not None:
+            making.close()
         host = self._hosts.pop(name, None)
         if host is not None:
             self._fleet.leave(host)

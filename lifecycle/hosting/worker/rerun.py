@@ -27,6 +27,7 @@ from lifecycle.trace import storage
 
 SLICE_SECONDS = 0.005
 INPUTS_READ = 200  # at once
+COMPARED_RECORDS = 1000  # at once, with one commit
 
 
 class Diverged(Exception):
@@ -110,8 +111,9 @@ class Rerun:
                 raise Diverged(f"it was held at record {recorder.seq}, and the cluster was not")
             if not kernel.run_ready(1) and not kernel.fire_timer(FOREVER, jump=False):
                 raise Diverged(f"there was nothing left to do at record {recorder.seq}")
-            if time.monotonic() >= end:
+            if recorder.seq - self._compared[0] >= COMPARED_RECORDS:
                 self._compare()
+            if time.monotonic() >= end:
                 yield
                 end = time.monotonic() + SLICE_SECONDS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -66,6 +67,10 @@ def control(demo: Demo, cluster: str, action: str, **more: Any) -> dict[str, Any
     status, state = call(demo, "POST", f"{cluster}/control", {"action": action, **more})
     assert status == 200, state
     return state
+
+
+def is_ready(demo: Demo, cluster: str) -> bool:
+    return bool(get(demo, cluster)["ready"])
 
 
 def rows(demo: Demo) -> set[str]:
@@ -196,6 +201,25 @@ def test_another_seed_gives_another_future(demo: Demo) -> None:
     assert (fork["seed"], get(demo, fork["name"])["seed"], fork["how"]) == (77, 77, "rerun")
 
 
+def test_a_fork_of_a_cluster_that_is_starting_starts_to_the_end(demo: Demo) -> None:
+    fork = made(demo, seq=300)
+    assert (fork["how"], get(demo, fork["name"])["ready"]) == ("rerun", False)
+    control(demo, fork["name"], "speed", speed="max")
+    control(demo, fork["name"], "resume")
+    until(lambda: get(demo, fork["name"])["ready"])
+
+
+def test_a_fork_that_is_being_made_can_be_removed(demo: Demo) -> None:
+    seq = get(demo, "demo")["seq"]
+    names = [call(demo, "POST", "demo/forks", {"seq": seq})[1]["name"] for _ in range(2)]
+    for name in reversed(names):
+        status, answer = call(demo, "GET", f"{name}/comparison")
+        assert (status, "is being made" in answer["detail"]) == (400, True)
+        assert call(demo, "DELETE", name) == (204, {})
+    assert forks(demo) == []
+    assert call(demo, "GET", "demo/comparison") == (404, {"detail": 'there is no fork "demo"'})
+
+
 def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
     revision = get(demo, "demo")["revision"] - 10
     fork = made(demo, revision=revision)
@@ -291,13 +315,62 @@ def test_a_backup_holds_the_cluster_and_no_fork(demo: Demo, tmp_path: Path) -> N
         until(lambda: rows(again) == {"demo"})
 
 
-def test_forks_end_with_their_worker(tmp_path: Path) -> None:
+def test_a_fork_in_the_middle_of_a_held_request_serves_it_to_its_end(
+    demo: Demo, tmp_path: Path
+) -> None:
+    """Its client is the cluster's own; what it asked for comes about in the fork, too."""
+    key = "/registry/configmaps/default/held"
+    holds = {"id": "h", "kind": "gate", "gate": "mutating", "resource": "configmaps"}
+    control(demo, "demo", "breakpoint", set=[holds])
+    control(demo, "demo", "resume")
+    waits = Kubectl(kubectls.newest(), demo.data_dir, tmp_path).open("create", "cm", "held")
+    held = until(lambda: get(demo, "demo")["held"])
+    fork = made(demo, seq=get(demo, "demo")["seq"])
+    name = fork["name"]
+    assert (fork["how"], fork["why"], get(demo, name)["held"]) == ("rerun", "", held)
+    control(demo, name, "breakpoint", set=[])
+    control(demo, name, "resume")
+    until(lambda: key in get(demo, f"{name}/objects?prefix={key}")["objects"])
+    assert get(demo, f"demo/objects?prefix={key}")["objects"] == {}
+    control(demo, "demo", "breakpoint", set=[])
+    control(demo, "demo", "resume")
+    assert waits.communicate(timeout=WAIT_SECONDS)[0] == "configmap/held created\n"
+    control(demo, "demo", "pause")
+
+
+def test_forks_end_with_their_worker_and_later_ones_begin_where_the_next_did(
+    tmp_path: Path,
+) -> None:
     with Demo(tmp_path / "data", "--nodes", "1", driver=REAL) as demo:
-        fork = made(demo, seq=get(demo, "demo")["seq"])
+        before = get(demo, "demo")["seq"]
+        fork = made(demo, seq=before)
         worker = demo.endpoints["worker_pid"]
         os.kill(worker, signal.SIGKILL)
         assert wait_for_end(worker)
-        until(lambda: call(demo, "GET", "demo")[0] == 200)
+        until(lambda: call(demo, "GET", "demo")[1].get("ready"))
         assert forks(demo) == []
         assert call(demo, "GET", fork["name"])[0] == 404
         until(lambda: rows(demo) == {"demo"})
+        older, newer = made(demo, seq=before), made(demo, seq=get(demo, "demo")["seq"])
+        assert (older["how"], older["seq"]) == ("objects", before)
+        assert "lies before the last start of the worker" in older["why"]
+        assert (newer["how"], newer["why"]) == ("rerun", "")
+        for one in (older, newer):
+            control(demo, one["name"], "resume")
+            until(functools.partial(is_ready, demo, one["name"]))
+        control(demo, "demo", "reset")
+        until(lambda: call(demo, "GET", "demo")[1].get("seq", before) < before)
+        assert forks(demo) == []
+
+
+def test_what_came_with_a_token_is_not_made_again(tmp_path: Path) -> None:
+    """As fast as it goes, and in one process."""
+    given = ("--nodes", "1", "--speed", "max", "--single-process")
+    with Demo(tmp_path / "data", *given, driver=REAL) as demo:
+        until(lambda: call(demo, "GET", "demo")[1].get("ready"))
+        before = get(demo, "demo")["seq"]
+        assert demo.get("/api/v1/pods", Authorization="Bearer none").status == 401
+        until(lambda: get(demo, "demo")["seq"] > before + 5)
+        exact, other = made(demo, seq=before), made(demo, seq=get(demo, "demo")["seq"])
+        assert (exact["how"], exact["why"]) == ("rerun", "")
+        assert other["how"] == "objects" and "a request came with a credential" in other["why"]
