@@ -181,17 +181,20 @@ export function taintManifest(state) {
   if (open.length < 2 || nodes.some((one) => one.taints.some((it) => it.startsWith(TAINT))))
     return '';
   const { name } = open.reduce((least, one) => (one.pods.length < least.pods.length ? one : least));
-  return `apiVersion: v1
+  return tainted(name);
+}
+
+/** What keeps new pods off a node. @param {string} node */
+export const tainted = (node) => `apiVersion: v1
 kind: Node
 metadata:
-  name: ${name}
+  name: ${node}
 spec:
   taints:
   - key: ${TAINT}
     value: gpu
     effect: NoSchedule
 `;
-}
 
 /**
  * What `kubectl create deployment NAME --image=nginx --replicas=N` sends.

@@ -61,6 +61,17 @@ export function clusterApi(cluster) {
   };
 }
 
+export const forks = {
+  /** @param {string} cluster  that they were made from */
+  list: (cluster) => ask(`/clusters/${encodeURIComponent(cluster)}/forks`),
+  /** @param {string} cluster @param {{seq: number, seed?: number}} moment */
+  make: (cluster, moment) => post(`/clusters/${encodeURIComponent(cluster)}/forks`, moment),
+  /** @param {string} fork  what came out otherwise than in the cluster it was made from */
+  compare: (fork) => ask(`/clusters/${encodeURIComponent(fork)}/comparison`),
+  /** @param {string} name */
+  remove: (name) => ask(`/clusters/${encodeURIComponent(name)}`, { method: 'DELETE' }),
+};
+
 export const traces = {
   list: () => ask('/traces'),
   /** @param {string} name @param {string} cluster */

@@ -4,6 +4,7 @@ import { traces as tracesApi } from '../net/api.js';
 import { consoleActions } from './consoleactions.js';
 import { failureActions } from './failureactions.js';
 import { findActions } from './find.js';
+import { forkActions } from './forkactions.js';
 import { questionActions } from './questions.js';
 import { serverActions } from './serveractions.js';
 import { serviceActions } from './serviceactions.js';
@@ -52,6 +53,7 @@ export function actionsOf(app) {
     ...serviceActions(app),
     ...failureActions(app),
     ...findActions(app),
+    ...forkActions(app, create(app)),
     ...questionActions(app, create(app)),
   };
 }
@@ -268,6 +270,7 @@ function looking(app) {
     escape() {
       if (ui.dialog || ui.menu) set({ dialog: '', menu: '' });
       else if (ui.find !== null) set({ find: null, found: 0 });
+      else if (ui.compares) set({ compares: false });
       else if (ui.selected) set({ selected: null });
       else if (ui.focus) set({ focus: '' });
       else if (app.player.behind && app.player.live) app.act.goLive();

@@ -1,6 +1,7 @@
 // @ts-check
 /** The address of the page: where it leads when it is opened, and what it says afterwards. */
 import { queryOf, viewOf } from '../core/address.js';
+import { isFork } from '../core/forks.js';
 import { settled } from './actions.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -12,6 +13,18 @@ export class Address {
     this.goal = viewOf(location.search);
     this._query = location.search;
     /** @type {Promise<void>|null} */ this._way = null;
+    this._isThere = false;
+  }
+
+  /** Lead to a cluster from now on, and a moment there. @param {string} cluster */
+  lead(cluster, hop = 0) {
+    const query = new URLSearchParams(this._query);
+    if (isFork(cluster)) query.set('cluster', cluster);
+    else query.delete('cluster');
+    this._query = query.size ? `?${query}` : '';
+    history.replaceState(null, '', location.pathname + this._query);
+    this.goal = { ...viewOf(''), hop };
+    this._way = null;
     this._isThere = false;
   }
 

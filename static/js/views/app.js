@@ -4,6 +4,7 @@
  * are called only when something they show may have changed, and never call each other.
  */
 import { currentAt, heldAside } from '../core/follow.js';
+import { isFork } from '../core/forks.js';
 import { History } from '../core/history.js';
 import { knownAt } from '../core/known.js';
 import { Player } from '../core/player.js';
@@ -94,6 +95,11 @@ export class App {
       trace: '', // the recording that is open
       gone: /** @type {{key: string, rev: string, first: string, last: string}|null} */ (null),
       copied: false,
+      forks: /** @type {import('../core/forks.js').Fork[]} */ ([]),
+      making: '', // the fork that is being made
+      forkError: '',
+      compares: false, // a fork with its origin, in the inspector
+      comparison: /** @type {import('../core/forks.js').Comparison|null} */ (null),
       hover: /** @type {number|null} */ (null), // the time under the pointer
       found: 0, // the hit that was visited last
       picked: '', // the part of the manifest to be selected once it is drawn
@@ -226,6 +232,7 @@ export class App {
       () => this.history.last && this.history.last + 1,
     );
     this.feed.open();
+    if (isFork(this.home.cluster)) this.act.listForks();
     this.api.state().then(
       (state) => {
         this.meta.server = true;
@@ -235,6 +242,21 @@ export class App {
       },
       () => this.draw(),
     );
+  }
+
+  /** Whether a fork can be made at the cursor. */
+  get canFork() {
+    return this.player.live && !this.home.watches && this.history.last > 0;
+  }
+
+  /** Another cluster that runs here. @param {string} cluster @param {number} [hop] the moment */
+  openCluster(cluster, hop = 0) {
+    this.home = { ...this.home, cluster };
+    this.api = clusterApi(cluster);
+    const { comparison } = this.ui;
+    if (comparison && isFork(cluster) && comparison.fork !== cluster) this.ui.comparison = null;
+    this.address.lead(cluster, hop);
+    this.openLive();
   }
 
   /** @param {string} id */
@@ -372,6 +394,7 @@ export class App {
     this.history.append(records);
     this.player.arrived();
     this.meta.heard(this.history.head.t);
+    this.act.recompareSoon();
     if (this.player.live && !this.player.loading) this.address.arrive();
     this.draw();
   }

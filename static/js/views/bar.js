@@ -3,6 +3,7 @@
 import { STORIES } from '../core/pace.js';
 import { clockText, duration } from '../core/words.js';
 import { h, render } from './dom.js';
+import { clusterMenu } from './forks.js';
 import { glyph } from './glyphs.js';
 import { menu } from './parts.js';
 
@@ -29,13 +30,7 @@ export function renderBar(host, ctx) {
       glyph('mark'),
       h('span.hide-compact', null, words.t('app.name')),
     ),
-    h(
-      'div.fact',
-      { key: 'cluster' },
-      h('span.soft.hide-compact', null, words.t('bar.cluster')),
-      ' ',
-      h('b', null, meta.cluster),
-    ),
+    clusterMenu(ctx),
     h(
       'div.fact',
       { key: 'version' },

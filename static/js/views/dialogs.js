@@ -17,6 +17,7 @@ const KEYS = [
   ['n p', 'chapters'],
   ['b', 'b'],
   ['⇧ F', 'failure'],
+  ['f', 'fork'],
   ['/', 'find'],
   ['l', 'l'],
   ['+ −', 'zoom'],

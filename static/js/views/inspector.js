@@ -11,6 +11,7 @@ import { chapterOf } from './chapters.js';
 import { piecesOf, say } from './parts.js';
 import { questions } from './questions.js';
 import { findings } from './find.js';
+import { comparison } from './comparison.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/explain/index.js').Block} Block */
@@ -44,6 +45,11 @@ export function renderInspector(host, ctx, said) {
   const { ui, act, words } = ctx;
   if (ui.find !== null) {
     render(host, findings(ctx));
+    return;
+  }
+  const compared = comparison(ctx);
+  if (compared) {
+    render(host, compared);
     return;
   }
   const tabs = said.tabs.filter((tab) => tab.blocks.length);
@@ -209,6 +215,18 @@ export function blockView(ctx, block, i) {
         block.items.map((item) =>
           h('li', null, h('code', null, item.code), h('small', null, item.small)),
         ),
+        ctx.player.drives
+          ? h(
+              'li',
+              { key: 'try' },
+              h(
+                'button.act',
+                { title: ctx.words.t('fork.tryText'), onClick: () => ctx.act.fork() },
+                glyph('layers'),
+                ctx.words.t('fork.try'),
+              ),
+            )
+          : null,
       );
     case 'story':
       return story(ctx, block, key);

@@ -74,6 +74,7 @@ const KEYS = {
     if (chosen) app.act.breakAtGate(chosen);
   },
   '/': (app) => app.act.openFind(),
+  f: (app) => app.act.fork(),
   F: (app) => app.act.nextFailure(),
   n: (app) => app.act.chapter(1),
   p: (app) => app.act.chapter(-1),

@@ -6,6 +6,7 @@ import { streamsAt } from '../core/streams.js';
 import { duration } from '../core/words.js';
 import { corridor, corridorModel, slimCorridor } from './corridor.js';
 import { h, render } from './dom.js';
+import { forkBanner, makingBanner } from './forks.js';
 import { glyph } from './glyphs.js';
 import { lessonBanner } from './lesson.js';
 import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
@@ -133,7 +134,10 @@ function bannerOf(ctx) {
         h('button.act', { onClick: () => act.gone() }, words.t('traces.close')),
       ),
     );
-  if (!player.past) return downBanner(ctx) || lessonBanner(ctx, lessonCycle(ctx));
+  const making = makingBanner(ctx);
+  if (making) return making;
+  if (!player.past)
+    return downBanner(ctx) || lessonBanner(ctx, lessonCycle(ctx)) || forkBanner(ctx);
   const text = compact
     ? words.t('past.liveShort', { rev: String(head.rev) })
     : words.t('past.live', { rev: String(head.rev), time: duration(head.t - state.t) });

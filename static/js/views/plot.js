@@ -4,6 +4,7 @@ import { previewAt, ticksOf } from '../core/timeline.js';
 import { duration } from '../core/words.js';
 import { h, remPixels } from './dom.js';
 import { shapes } from './glyphs.js';
+import { originOf } from '../core/forks.js';
 import { hitsOf } from './find.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -87,6 +88,7 @@ export function drawing(ctx, model, range, size) {
       lane.marks.map((m) => mark(ctx, m, i, scale, size)),
     ),
     hits(ctx, range, scale),
+    partings(ctx, range, size, scale),
     hover(ctx, range, size, scale),
     headLine(ctx, range, size, scale, head),
   ];
@@ -130,6 +132,39 @@ function hits(ctx, range, scale) {
         d: `M${x - 4} ${down - 7}h8l-4 7z`,
       });
     });
+}
+
+/**
+ * Where a fork begins, and where what came of it parts from the other cluster.
+ * @param {Context} ctx @param {Range} range @param {Size} size @param {Scale} scale
+ */
+function partings({ ui, words, meta, player }, range, size, scale) {
+  const { comparison, forks } = ui;
+  const name = comparison?.fork || meta.cluster;
+  const fork = player.live && forks.find((one) => one.name === name);
+  if (!fork || originOf(meta.cluster) !== fork.cluster) return null;
+  const isIn = (/** @type {number} */ t) => t >= range.from && t <= range.to;
+  const times = new Map(
+    (comparison?.differences || [])
+      .filter((one) => !one.asked)
+      .map((one) => [fork.t + one.after, one.name]),
+  );
+  const from = scale.x(fork.t);
+  return h(
+    'g.partings',
+    { key: 'partings' },
+    isIn(fork.t)
+      ? [
+          h('line', { x1: from, x2: from, y1: scale.top, y2: size.height }),
+          h('text', { x: from + 4, y: size.height - 0.3 * scale.rem }, words.t('fork.begins')),
+        ]
+      : null,
+    [...times].filter(([t]) => isIn(t)).map(([t, what]) => {
+      const x = scale.x(t);
+      const y = scale.top - 4;
+      return h('path', { key: `p${t}`, d: `M${x} ${y - 6}l5 5-5 5-5-5z` }, h('title', null, what));
+    }),
+  );
 }
 
 function tips() {

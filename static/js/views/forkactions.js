@@ -1,0 +1,127 @@
+// @ts-check
+/** Forks: make one at the cursor, go there and back, remove it, and see what came out otherwise. */
+import { isFork, originOf } from '../core/forks.js';
+import { tainted } from '../core/scenarios.js';
+import { forks as forksApi } from '../net/api.js';
+
+/** @typedef {import('./app.js').App} App */
+/** @typedef {import('../core/forks.js').Fork} Fork */
+
+const ASK_MS = 250; // how often one that is being made is asked for
+const SEEDS = 2 ** 31;
+const COMPARE_MS = 1000; // what came out otherwise is asked for so often
+
+/**
+ * @param {App} app
+ * @param {import('./actions.js').Apply} apply
+ */
+export function forkActions(app, apply) {
+  const { ui } = app;
+  const set = (/** @type {any} */ change) => {
+    Object.assign(ui, change);
+    app.draw();
+  };
+  const list = async () => {
+    const { forks } = await forksApi.list(originOf(app.home.cluster));
+    set({ forks });
+    return /** @type {Fork[]} */ (forks);
+  };
+  /** Wait until it is made, and go there. @param {string} name */
+  const follow = async (name) => {
+    while (ui.making === name) {
+      const fork = (await list()).find((one) => one.name === name);
+      if (fork?.state === 'ready') return app.openCluster(name);
+      if (!fork || fork.state === 'failed') throw new Error(fork?.why || name);
+      await new Promise((done) => setTimeout(done, ASK_MS));
+    }
+  };
+  let waits = false;
+  /** Of the fork that is open, or the one from which one went to the other cluster. */
+  const recompare = async () => {
+    const { cluster } = app.home;
+    const fork = isFork(cluster) ? cluster : ui.comparison?.fork || '';
+    if (!ui.compares || !fork || !app.player.live) return;
+    try {
+      const comparison = { fork, ...(await forksApi.compare(fork)) };
+      if (originOf(app.home.cluster) === originOf(fork)) set({ comparison });
+    } catch (error) {
+      set({ forkError: /** @type {Error} */ (error).message });
+    }
+  };
+  return {
+    /** @param {{cluster?: string, seq?: number, seed?: number}} [more]  else here, as it is */
+    async fork(more = {}) {
+      if (!app.canFork || ui.making) return;
+      const { cluster = app.home.cluster, ...rest } = more;
+      const moment = { seq: app.player.state().seq, ...rest };
+      set({ making: '…', menu: '', forkError: '' });
+      try {
+        const { name } = await forksApi.make(cluster, moment);
+        set({ making: name });
+        await follow(name);
+        set({ making: '' });
+      } catch (error) {
+        set({ making: '', forkError: /** @type {Error} */ (error).message });
+      }
+    },
+    /** This moment, or the one where this fork began, with other random numbers. */
+    forkWithSeed() {
+      const here = ui.forks.find((one) => one.name === app.home.cluster);
+      const moment = here ? { cluster: here.cluster, seq: here.seq } : {};
+      return app.act.fork({ ...moment, seed: Math.floor(Math.random() * SEEDS) });
+    },
+    listForks: () => list().catch((error) => set({ forkError: error.message })),
+    noFork: () => set({ forkError: '' }),
+    /** The list of the kept ones. */
+    clusters() {
+      app.act.menu('clusters');
+      app.act.listForks();
+    },
+    /** @param {string} name @param {number} [seq]  the moment there */
+    openCluster(name, seq = 0) {
+      set({ menu: '' });
+      if (name === app.home.cluster && seq >= app.history.first) app.act.visit(seq);
+      else app.openCluster(name, seq);
+    },
+    /** @param {string} name */
+    async removeFork(name) {
+      if (app.home.cluster === name) app.openCluster(originOf(name));
+      try {
+        await forksApi.remove(name);
+        await list();
+      } catch (error) {
+        set({ forkError: /** @type {Error} */ (error).message });
+      }
+    },
+    /** Keep new pods off a node, as kubectl does. @param {string} node */
+    taint(node) {
+      set({ menu: '' });
+      const command = `kubectl taint nodes ${node} dedicated=gpu:NoSchedule`;
+      return apply(tainted(node), ui.user, command, true);
+    },
+    /** Have etcd refuse the next pod. */
+    refuseNext() {
+      set({ menu: '' });
+      app.act.fault({ resource: 'pods', op: 'create' });
+    },
+    /** A manifest of one's own. */
+    write() {
+      set({ menu: '', benchTab: 'create', picked: 'kind' });
+    },
+    /** Open or close what came out otherwise. */
+    async compare() {
+      set({ compares: !ui.compares, menu: '', find: null });
+      await recompare();
+    },
+    recompare,
+    /** More came of this cluster or the other. */
+    recompareSoon() {
+      if (!ui.compares || waits) return;
+      waits = true;
+      setTimeout(() => {
+        waits = false;
+        recompare();
+      }, COMPARE_MS);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+"""One goes back, forks the cluster there, changes one thing, and sees what comes of it beside what
+came."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, ROOMY, Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+
+
+@pytest.fixture(scope="module")
+def made(demo: Demo) -> dict[str, Any]:
+    """The write that created a Deployment of one pod, which runs now."""
+    asking.until(lambda: len(asking.objects(demo, "pods", "kube-system")) >= 5)
+    asking.run(demo, "one", 1)
+    return next(
+        one for one in asking.records(demo)
+        if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "one")
+    )  # fmt: skip
+
+
+def test_a_pod_goes_elsewhere_in_a_fork_whose_node_is_tainted(
+    look: Look, demo: Demo, made: dict[str, Any]
+) -> None:
+    """By keyboard alone: f, the change, on, the comparison, there and back."""
+    node = node_of(demo)
+    sight = look(COMPACT, query=f"r={made['rev']}&theme=light&lang=en")
+    banner = sight.page.locator(".banner")
+    sight.says(banner, f"Revision {made['rev']}")
+
+    sight.press("f")
+
+    sight.says(banner, f"Your fork of demo, from revision {made['rev']}.")
+    sight.says(sight.moment, "paused")
+    (name,) = forks(demo)
+    sight.says(sight.button(f"Cluster {name}"), name)
+    assert_well(sight)
+    sight.button("Change one thing").focus()
+    sight.press("Enter")
+    sight.button(f"Taint {node}").focus()
+    sight.press("Enter")
+    sight.says(sight.page.locator("#client"), "1 request waits")
+    sight.button("Compare with demo").focus()
+    sight.press("Enter")
+    expect(sight.headline).to_contain_text("Nothing has come out otherwise")
+    sight.page.locator("#inspector .scroll").focus()
+    sight.press("Space")
+
+    sight.says(sight.headline, re.compile(rf"^\w{{5}}: {node} → node-\d, .* after the fork"))
+    first = sight.page.locator(".parted .is-first")
+    sight.says(first, re.compile(rf"{node} → node-\d at \+\d.*Pod one-.* · spec.nodeName"))
+    sight.says(sight.page.get_by_text("What was changed by hand"), "")
+    assert_well(sight)
+    pod = str(first.get_by_role("button").first.get_attribute("aria-label")).split(" ")[0]
+
+    first.get_by_role("button", name=f"{pod} in demo", exact=True).focus()
+    sight.press("Enter")
+    expect(sight.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
+    sight.says(sight.page.locator(".tape .cell.at"), "pods")
+    first.get_by_role("button", name=f"{pod} in {name}", exact=True).focus()
+    sight.press("Enter")
+    expect(sight.page).to_have_url(re.compile(f"cluster={name}"))
+    sight.says(sight.page.locator(".tape .cell.at"), "pods")
+    assert_well(sight)
+
+
+def test_the_list_of_clusters_leads_to_a_fork_and_removes_it(
+    look: Look, demo: Demo, made: dict[str, Any]
+) -> None:
+    name = fork(demo, made["seq"])["name"]
+    asking.until(lambda: forks(demo)[name]["state"] == "ready")
+    sight = look(ROOMY, query="theme=dark&lang=en")
+    sight.button("Cluster demo").click()
+    menu = sight.page.get_by_role("dialog")
+    menu.get_by_role("button", name=f"{name} from r{made['rev']}", exact=True).click()
+    sight.says(sight.page.locator(".banner"), "Your fork of demo")
+    assert_well(sight)
+
+    sight.button(f"Cluster {name}").click()
+    menu.get_by_role("button", name=f"Remove {name}").click()
+
+    expect(sight.page.locator(".banner")).to_have_count(0)
+    sight.button("Cluster demo").click()
+    sight.says(menu, "the one that runs here")
+    asking.until(lambda: name not in forks(demo))
+    expect(menu.get_by_text(name)).to_have_count(0)
+
+
+def test_what_would_have_to_change_is_tried_and_where_it_cannot_be_it_says_why(
+    look: Look, demo: Demo, made: dict[str, Any]
+) -> None:
+    for _ in range(5 - len(forks(demo))):
+        fork(demo, made["seq"])
+    refused = asking.apply(demo, asking.deployment("mine", 1, "kube-system"), "student")
+    assert refused[0]["code"] == 403
+    sight = look((390, 844), query="theme=projector&lang=zh", expects="status of 4")
+
+    sight.button("试一试").click()
+
+    sight.says(sight.page.locator(".banner"), "未能分叉： there are 5 forks already")
+    sight.page.evaluate("scrollTo(0, 0)")
+    assert_well(sight)
+
+
+def forks(demo: Demo) -> dict[str, dict[str, Any]]:
+    listed = json.loads(demo.get(f"{asking.CLUSTER}/forks").read())["forks"]
+    return {one["name"]: one for one in listed}
+
+
+def fork(demo: Demo, seq: int) -> dict[str, Any]:
+    body = json.dumps({"seq": seq}).encode()
+    answer = demo.ask("POST", f"{asking.CLUSTER}/forks", body, Content_Type="application/json")
+    return dict(json.loads(answer.read()))
+
+
+def node_of(demo: Demo) -> str:
+    [pod] = (one for name, one in asking.objects(demo, "pods").items() if name.startswith("one-"))
+    return str(pod["spec"]["nodeName"])
+
+
+def assert_well(sight: Sight) -> None:
+    sight.settle()
+    wrong = [*sight.page.evaluate(measures.LAYOUT), *sight.page.evaluate(measures.CONTRAST)]
+    assert wrong == [], json.dumps(wrong)
