@@ -21,7 +21,7 @@ export function clusterMenu(ctx) {
   if (!player.live) return h('div.fact', { key: 'cluster' }, label, ' ', name);
   const isOpen = ui.menu === 'clusters';
   return h(
-    'div.anchor',
+    'div.anchor.fact',
     { key: 'cluster' },
     h(
       'button.pick',
