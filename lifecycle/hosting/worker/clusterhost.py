@@ -35,6 +35,7 @@ from lifecycle.trace import storage
 LIVE_BYTES_MAX = 16 << 20  # a batch beyond this, of one huge record, is left to the store
 LOOK_SECONDS = 0.001  # of the cluster's own work between two looks at the inbox
 INSIDE_SHARE_SECONDS_MIN, INSIDE_SHARE_SECONDS_MAX = 0.0005, 0.02  # after a burst of requests
+WITHHELD_MAX = 20_000  # requests whose credentials are remembered
 UNDER_WAY_MAX = 16  # requests from outside; those that come then wait in turn
 LEAD_SECONDS = 0.01  # of wall time that hops may be ahead of the clock
 
@@ -71,6 +72,8 @@ class ClusterHost:
         self.kernel.on_leap = lambda: self.input_now("leap", [])
         # as it was found: a cluster that begins again from there gets the same incarnation
         self.begun = structs.replace(cluster.state, incarnation=cluster.state.incarnation - 1)
+        # of requests by number; the log does not have it, and it ends with the process
+        self.withheld: dict[int, masking.Withheld] = {}
         self._input_count = cluster.state.control.get("inputs", 0)
         self._outside_done = False
         self._inside_owed = 0.0
@@ -111,11 +114,12 @@ class ClusterHost:
                 coro = serve_large() if is_large else server.serve(request, reply)
                 kernel.spawn(f"request {number}", coro, lane=0, span=0, label=label)
 
-        query, headers = masking.query(request.query), masking.headers(request.headers)
-        body = masking.body(request.path, request.body)
-        told = [
-            number, request.method, request.path, query, headers, body, sender, request.address
-        ]  # fmt: skip
+        shown, hidden = masking.logged(request)
+        if hidden is not None:
+            self.withheld[number] = hidden
+            if len(self.withheld) > WITHHELD_MAX:
+                del self.withheld[next(iter(self.withheld))]
+        told = [number, request.method, request.path, *shown, sender, request.address]
         self.inbox.offer("request", told, start, line, size)
 
     def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:

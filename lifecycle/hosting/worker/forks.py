@@ -210,7 +210,7 @@ class Forks:
             host = self._build(fork.name)
             undo.callback(host.kernel.close)
             yield 0.1
-            rerun = Rerun(host, source, inputs + 1, origin.state.steps)
+            rerun = Rerun(host, self._origin)
             for done in rerun.until(fork.seq):
                 yield 0.1 + 0.9 * done
             undo.pop_all()

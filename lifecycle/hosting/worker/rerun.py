@@ -16,7 +16,7 @@ import msgspec
 
 from apiserver_app.egress.carriers import Arrived, Dial, Done, Line, Network, Opened
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
-from apiserver_app.etcd.backend import Backend, InputRow
+from apiserver_app.etcd.backend import InputRow
 from apiserver_app.http.exchange import Headers, Reply, Request
 from apiserver_app.machinery.kernel import FOREVER, UNBROKEN_MAX
 from lifecycle.hosting.worker import masking
@@ -37,13 +37,12 @@ class Diverged(Exception):
 class Rerun:
     """One cluster that does again what another did."""
 
-    def __init__(self, host: ClusterHost, original: Backend, first: int, last_step: int) -> None:
-        """`first` is the number of the first input that counts; `last_step` that of the original's
-        newest commit."""
+    def __init__(self, host: ClusterHost, original: ClusterHost) -> None:
         self._host = host
-        self._original = original
-        self._next = first
-        self._last_step = last_step
+        self._original = original.cluster.store.backend
+        self._withheld = original.withheld
+        self._next = original.begun.control.get("inputs", 0) + 1
+        self._last_step = original.cluster.state.steps  # of the newest commit
         self._controls = Controls({host.cluster.name: host})
         self._replies: dict[int, Unheard] = {}
         self._gone: set[int] = set()  # requests whose client is
@@ -174,14 +173,14 @@ class Rerun:
     def _request(self, data: Any) -> None:
         number, method, path, query, headers, body, tls, address = data
         pairs = [(name, value) for name, value in headers]
-        if masking.MASKED in query or body == masking.MASKED.encode() or _is_masked(pairs):
-            raise Diverged("a request came with a credential, which is not kept")
-        request = Request(method, path, query, pairs, body, tls, address)
-        reply = self._replies[number] = Unheard()
-        if number not in self._gone:
-            host = self._host
+        shown = Request(method, path, query, pairs, body, tls, address)
+        request = masking.whole(shown, self._withheld.get(number))
+        if request is None:
+            raise Diverged("a request came with a credential that is no longer remembered")
+        reply, label, host = Unheard(), label_of(request), self._host
+        self._replies[number] = reply
+        if number not in self._gone and label not in host.kernel.quarantined:
             coro = host.cluster.server.serve(request, reply)
-            label = label_of(request)
             host.kernel.spawn(f"request {number}", coro, lane=0, span=0, label=label)
 
     def _pass(self, kind: str, number: int, what: Any) -> None:
@@ -285,7 +284,3 @@ class _NoLine(Line):
     def close(self) -> None: ...
 
     def took(self, count: int) -> None: ...
-
-
-def _is_masked(headers: list[tuple[str, str]]) -> bool:
-    return any(masking.MASKED in value for _, value in headers)

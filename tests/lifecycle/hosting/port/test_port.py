@@ -219,6 +219,28 @@ def test_news_reach_who_asked_for_them(run: Callable[[Test], None]) -> None:
     run(body)
 
 
+def test_forks_are_known_until_they_are_removed_or_their_worker_is(
+    run: Callable[[Test], None],
+) -> None:
+    async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
+        gone: list[str] = []
+        edge.on_removed.append(gone.append)
+        names = ("demo", "demo-fork-1", "demo-fork-2")
+        driver.send([*(("state", name, {"mode": "run"}) for name in names), ("ready", {})])
+        assert await edge.ready(5)
+        edge.stopped |= {"demo-fork-1", "demo-fork-2"}
+        assert edge.clusters == set(names)
+        driver.send([("removed", "demo-fork-1"), ("head", 0, 200, [], False, b"")])
+        while not gone:
+            await asyncio.sleep(0)
+        assert (edge.clusters, edge.stopped) == ({"demo", "demo-fork-2"}, {"demo-fork-2"})
+        edge.detach()
+        assert gone == ["demo-fork-1", "demo-fork-2"]
+        assert (edge.clusters, edge.stopped) == ({"demo"}, set())
+
+    run(body)
+
+
 def test_lost_worker_fails_what_waits_and_ends_streams(run: Callable[[Test], None]) -> None:
     async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
         waiting, stream = ask(edge), ask(edge)
