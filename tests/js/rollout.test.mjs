@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../../static/js/core/history.js';
 import { knownAt } from '../../static/js/core/known.js';
-import { boundsOf, rolloutOf } from '../../static/js/core/rollout.js';
+import { boundsOf, progressOf, rolloutOf } from '../../static/js/core/rollout.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
 
@@ -128,4 +128,14 @@ test('what is late is late only once it is said, and a pause is one', () => {
   assert.equal(must(at(history, late - 1)).phase, 'moving');
   assert.equal(must(at(history, late)).phase, 'late');
   assert.equal(must(at(history, late)).deadline, 5);
+});
+
+test('a pod whose image cannot be pulled is not told as one that is starting', () => {
+  const history = load('rollout');
+  const rollout = must(at(history, history.last));
+  const state = history.stateAt(history.last);
+  const stages = (/** @type {any} */ side) =>
+    side.pods.map((/** @type {any} */ pod) => progressOf(state, pod));
+  assert.deepEqual(stages(rollout.old[0]), ['ready', 'ready', 'ready']);
+  assert.deepEqual(stages(rollout.next), ['failing']);
 });

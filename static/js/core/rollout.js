@@ -6,6 +6,7 @@
  * Models kubernetes pkg/controller/deployment/util/deployment_util.go for the arithmetic.
  */
 import { objectsOf, podsOf } from './cluster.js';
+import { isBroken } from './outcome/index.js';
 import { keyOf, objectKey } from './records.js';
 
 /** @typedef {import('./index.js').Index} Index */
@@ -186,6 +187,17 @@ function phaseOf(spec, status, generation) {
   const counts = [status.replicas, status.updatedReplicas, status.availableReplicas];
   if (isSeen && counts.every((n) => (n || 0) === (spec.replicas ?? 1))) return 'done';
   return spec.paused ? 'paused' : 'moving';
+}
+
+/**
+ * How far a pod is, in a rollout: a container that runs need not be ready to serve.
+ * @param {State} state @param {Pod} pod
+ * @returns {'stored'|'starting'|'ready'|'failing'|'succeeded'|'ending'}
+ */
+export function progressOf(state, { key, stage }) {
+  if (stage === 'ending' || stage === 'ready' || stage === 'succeeded') return stage;
+  if (stage === 'failed' || isBroken(state, key)) return 'failing';
+  return stage === 'stored' ? stage : 'starting';
 }
 
 // -- the arithmetic -----------------------------------------------------------------------------

@@ -4,7 +4,7 @@
  * squares, between them how many must be ready and may be there, and why the last step was taken.
  */
 import { lastPart } from '../core/cluster.js';
-import { deploymentOf, rolloutOf } from '../core/rollout.js';
+import { deploymentOf, progressOf, rolloutOf } from '../core/rollout.js';
 import { shortPath } from '../core/yaml.js';
 import { writeOf } from '../core/corridor.js';
 import { h } from './dom.js';
@@ -21,9 +21,9 @@ const SQUARES_MAX = 60;
 // so many are drawn larger
 const FEW = 12;
 // the order in which a pod comes, or goes
-const COMES = ['ready', 'failed', 'running', 'bound', 'stored', 'succeeded', 'ending'];
+const COMES = ['ready', 'failing', 'starting', 'stored', 'succeeded', 'ending'];
 /** @type {Record<string, string>} */
-const SIGN = { ready: 'podRun', failed: 'deny', stored: 'podNew', ending: 'podEnd' };
+const SIGN = { ready: 'podRun', failing: 'deny', stored: 'podNew', ending: 'podEnd' };
 
 /**
  * What is shown: of a Deployment that is chosen the rollout it is in, or was in last; else the one
@@ -116,9 +116,11 @@ const rank = (path) => (path.endsWith('/image') ? 0 : 1);
  * @param {number} rest  places without a pod: of those that are gone, or not there yet
  */
 function sideView(ctx, side, which, rest) {
-  const { words, act } = ctx;
+  const { words, act, state } = ctx;
   const absent = Math.max(0, rest);
-  const pods = [...side.pods].sort((a, b) => COMES.indexOf(a.stage) - COMES.indexOf(b.stage));
+  const pods = side.pods.map((pod) => ({ pod, is: progressOf(state, pod) }));
+  pods.sort((a, b) => COMES.indexOf(a.is) - COMES.indexOf(b.is));
+  const stages = pods.map((one) => one.is);
   const shown = pods.slice(0, SQUARES_MAX);
   const places = Math.min(absent, SQUARES_MAX - shown.length);
   const over = pods.length + absent - shown.length - places;
@@ -135,7 +137,7 @@ function sideView(ctx, side, which, rest) {
       ),
     ),
     h('code.second', { key: `i-${side.key}`, title: side.image }, side.image),
-    h('p.counts', { key: `c-${side.key}` }, countsText(words, side, which, absent)),
+    h('p.counts', { key: `c-${side.key}` }, countsText(words, stages, which, absent)),
     h(
       'ul.squares',
       {
@@ -143,7 +145,7 @@ function sideView(ctx, side, which, rest) {
         class: pods.length + absent > FEW ? '' : 'is-few',
         'aria-label': side.name,
       },
-      shown.map((pod) => square(ctx, pod)),
+      shown.map((one) => square(ctx, one.pod, one.is)),
       Array.from({ length: places }, (_, i) =>
         h('li.is-absent', { key: `absent-${i}`, 'aria-hidden': 'true' }, glyph('podNone')),
       ),
@@ -154,33 +156,29 @@ function sideView(ctx, side, which, rest) {
 
 /**
  * "24 ready · 2 leaving · 4 gone"
- * @param {import('../core/words.js').Words} words @param {Side} side @param {'old'|'new'} which
- * @param {number} absent
+ * @param {import('../core/words.js').Words} words @param {string[]} stages
+ * @param {'old'|'new'} which @param {number} absent
  */
-function countsText(words, { pods }, which, absent) {
+function countsText(words, stages, which, absent) {
   /** @type {Record<string, number>} */ const counts = {};
-  for (const pod of pods) counts[wordOf(pod)] = (counts[wordOf(pod)] || 0) + 1;
+  for (const stage of stages) counts[stage] = (counts[stage] || 0) + 1;
   counts[which === 'old' ? 'gone' : 'missing'] = absent;
-  return ['ready', 'starting', 'stored', 'failed', 'ending', 'gone', 'missing']
+  return [...COMES, 'gone', 'missing']
     .filter((name) => counts[name])
     .map((name) => words.t(`rollout.n.${name}`, { n: counts[name] }))
     .join(' · ');
 }
 
-/** A container that runs is not yet ready to serve. @param {Pod} pod */
-const wordOf = ({ stage }) => (stage === 'running' || stage === 'bound' ? 'starting' : stage);
-
-/** @param {Context} ctx @param {Pod} pod */
-function square({ words, act }, pod) {
-  const text = [pod.name, words.t(`rollout.pod.${wordOf(pod)}`), pod.node].filter(Boolean);
-  const label = text.join(', ');
+/** @param {Context} ctx @param {Pod} pod @param {string} is  how far it is */
+function square({ words, act }, pod, is) {
+  const label = [pod.name, words.t(`rollout.pod.${is}`), pod.node].filter(Boolean).join(', ');
   return h(
     'li',
-    { key: pod.key, class: `is-${wordOf(pod)}` },
+    { key: pod.key, class: `is-${is}` },
     h(
       'button',
       { title: label, 'aria-label': label, onClick: () => act.selectPod(pod.key) },
-      glyph(SIGN[pod.stage] || 'podHalf'),
+      glyph(SIGN[is] || 'podHalf'),
     ),
   );
 }
