@@ -41,9 +41,12 @@ def at_record(backend: Backend, seq: int) -> Moment | None:
 
 
 def at_revision(backend: Backend, revision: int, last: int) -> Moment | None:
-    """The first record up to `last` at which the store has a revision."""
+    """The first record up to `last` at which the store has a revision; None when what was before
+    it is forgotten: it may have been there for long."""
     seq = bisect_left(range(1, last + 1), revision, key=lambda seq: _revision(backend, seq)) + 1
-    return at_record(backend, seq) if seq <= last else None
+    if seq > last or (seq > 1 and not _read(backend, seq - 1, seq - 1)):
+        return None
+    return at_record(backend, seq)
 
 
 def _revision(backend: Backend, seq: int) -> int:

@@ -119,7 +119,7 @@ def test_a_fork_is_ready_paused_at_its_moment(demo: Demo) -> None:
     seq = state["seq"] - 200
     fork = made(demo, seq=seq, title="what if")
     assert (fork["cluster"], fork["title"], fork["done"]) == ("demo", "what if", 1.0)
-    assert seq <= fork["seq"] <= seq + 20 and fork["seed"] == state["seed"]
+    assert seq <= fork["seq"] <= seq + 100 and fork["seed"] == state["seed"]
     assert (fork["how"], fork["why"]) == ("rerun", "")
     forked = get(demo, fork["name"])
     assert (forked["mode"], forked["frozen"], forked["now"]) == ("paused", True, fork["t"])
@@ -211,10 +211,10 @@ def test_a_fork_of_a_cluster_that_is_starting_starts_to_the_end(demo: Demo) -> N
 
 def test_a_fork_that_is_being_made_can_be_removed(demo: Demo) -> None:
     seq = get(demo, "demo")["seq"]
-    names = [call(demo, "POST", "demo/forks", {"seq": seq})[1]["name"] for _ in range(2)]
+    names = [call(demo, "POST", "demo/forks", {"seq": seq})[1]["name"] for _ in range(5)]
+    status, answer = call(demo, "GET", f"{names[4]}/comparison")  # four are made before it
+    assert (status, "is being made" in answer["detail"]) == (400, True)
     for name in reversed(names):
-        status, answer = call(demo, "GET", f"{name}/comparison")
-        assert (status, "is being made" in answer["detail"]) == (400, True)
         assert call(demo, "DELETE", name) == (204, {})
     assert forks(demo) == []
     assert call(demo, "GET", "demo/comparison") == (404, {"detail": 'there is no fork "demo"'})
@@ -223,7 +223,7 @@ def test_a_fork_that_is_being_made_can_be_removed(demo: Demo) -> None:
 def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
     revision = get(demo, "demo")["revision"] - 10
     fork = made(demo, revision=revision)
-    assert revision <= fork["revision"] <= revision + 1
+    assert revision <= fork["revision"] <= revision + 5  # what its last step wrote besides
     last = after(demo, "demo", fork["seq"] - 20, fork["t"])
     assert max(one["rev"] for one in last if one["kind"] == "write") >= revision
 
