@@ -95,6 +95,24 @@ def test_the_list_of_clusters_leads_to_a_fork_and_removes_it(
     expect(menu.get_by_text(name)).to_have_count(0)
 
 
+def test_from_a_fork_that_ended_there_is_a_way_back(
+    look: Look, demo: Demo, made: dict[str, Any]
+) -> None:
+    name = fork(demo, made["seq"])["name"]
+    asking.until(lambda: forks(demo)[name]["state"] == "ready")
+    query = f"theme=light&lang=en&cluster={name}"
+    sight = look(COMPACT, query=query, expects="WebSocket|status of")
+    sight.says(sight.page.locator(".banner"), "Your fork of demo")
+
+    assert demo.ask("DELETE", f"/viz/v1/clusters/{name}", b"").status == 204
+
+    sight.says(sight.page.locator(".banner"), "A fork that was removed")
+    assert_well(sight)
+    sight.button("Back to demo").click()
+    sight.says(sight.moment, "live")
+    expect(sight.page.locator(".banner")).to_have_count(0)
+
+
 def test_what_would_have_to_change_is_tried_and_where_it_cannot_be_it_says_why(
     look: Look, demo: Demo, made: dict[str, Any]
 ) -> None:

@@ -42,6 +42,7 @@ export default {
   'fork.closeCompared': 'Close the comparison',
   'fork.seedAgain': 'Fork there again with another seed',
   'fork.fields': 'and {n} more field{n||s}',
+  'fork.lost': 'A fork that was removed, or whose cluster began anew, is gone.',
   'help.fork': 'Fork the cluster here',
   'services.send': 'Send a request',
   'services.noPod': 'no pod has {selector}, so nobody is there to answer',

@@ -42,6 +42,7 @@ export default {
   'fork.closeCompared': '关闭比较',
   'fork.seedAgain': '用另一个随机种子再次从那里分叉',
   'fork.fields': '以及另外 {n} 个字段',
+  'fork.lost': '被移除的分叉，或其集群重新开始后的分叉，都不复存在。',
   'help.fork': '从这里分叉集群',
   'services.send': '发送请求',
   'services.noPod': '没有 Pod 带有 {selector}，所以无人应答',

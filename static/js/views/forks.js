@@ -157,6 +157,18 @@ export function forkBanner(/** @type {Context} */ ctx) {
   );
 }
 
+/** A fork may end while one looks at it. @param {Context} ctx */
+export function wayBack({ words, meta, act }) {
+  const origin = originOf(meta.cluster);
+  if (origin === meta.cluster) return null;
+  const onClick = () => act.openCluster(origin);
+  return h(
+    'span.acts',
+    null,
+    h('button.act.first', { onClick }, words.t('fork.back', { origin })),
+  );
+}
+
 /** @param {Context} ctx */
 function changes(ctx) {
   const { words, ui, state, act } = ctx;

@@ -1,12 +1,13 @@
 // @ts-check
 /** The map: who asks, the corridor or the scheduling tables, the nodes, the tape, and the wires. */
+import { isFork } from '../core/forks.js';
 import { cycleAt } from '../core/schedule.js';
 import { sentAt } from '../core/services.js';
 import { streamsAt } from '../core/streams.js';
 import { duration } from '../core/words.js';
 import { corridor, corridorModel, slimCorridor } from './corridor.js';
 import { h, render } from './dom.js';
-import { forkBanner, makingBanner } from './forks.js';
+import { forkBanner, makingBanner, wayBack } from './forks.js';
 import { glyph } from './glyphs.js';
 import { lessonBanner } from './lesson.js';
 import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
@@ -118,7 +119,9 @@ function bannerOf(ctx) {
         h('b', null, words.t('moment.lost')),
         ' ',
         words.t(meta.refused ? 'lost.refused' : 'lost.text', { rev: String(head.rev) }),
+        isFork(meta.cluster) ? [' ', words.t('fork.lost')] : null,
       ),
+      wayBack(ctx),
     );
   }
   const { gone } = ctx.ui;
