@@ -44,9 +44,8 @@ def at_revision(backend: Backend, revision: int, last: int) -> Moment | None:
     """The first record up to `last` at which the store has a revision; None when what was before
     it is forgotten: it may have been there for long."""
     seq = bisect_left(range(1, last + 1), revision, key=lambda seq: _revision(backend, seq)) + 1
-    if seq > last or (seq > 1 and not _read(backend, seq - 1, seq - 1)):
-        return None
-    return at_record(backend, seq)
+    is_first = _revision(backend, seq - 1) == 0 and not _read(backend, 1, 1)
+    return None if seq > last or is_first else at_record(backend, seq)
 
 
 def _revision(backend: Backend, seq: int) -> int:
