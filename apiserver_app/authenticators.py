@@ -35,9 +35,10 @@ from apiserver_app.authprotocols import Authenticator, TokenAuthenticator
 from apiserver_app.egress import kubeconfigs
 from apiserver_app.flags import CLUSTERS, FlagError, Flags
 from apiserver_app.machinery import releases
-from apiserver_app.machinery.kernel import Kernel, Task
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.reader import Reader
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.task import Task
 
 
 class Dependencies(msgspec.Struct, frozen=True):

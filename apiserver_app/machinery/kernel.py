@@ -24,6 +24,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any
 
+from apiserver_app.machinery.task import Cancelled, Task
+
 OUTSIDE = 0
 INSIDE = 1
 
@@ -39,46 +41,6 @@ WHERE = b" in "  # behind it a label says where, which is of no matter for what 
 QUARANTINED = "it stopped the cluster twice while it ran and is not run again"
 
 _write_label = struct.Struct(f"{LABEL_BYTES}s").pack_into
-
-
-class Cancelled(BaseException):
-    """Thrown into a cancelled task, which cleans up and lets it propagate."""
-
-
-class Task:
-    """A coroutine and its state. `span` is the trace record to which its hops belong."""
-
-    __slots__ = (
-        "awaited",
-        "background",
-        "coro",
-        "done",
-        "epoch",
-        "error",
-        "label",
-        "lane",
-        "name",
-        "on_done",
-        "span",
-        "throw",
-    )
-
-    def __init__(
-        self, name: str, coro: Coroutine[Any, Any, Any], lane: int, background: bool, span: int,
-        label: bytes,
-    ) -> None:  # fmt: skip
-        self.name = name
-        self.label = label
-        self.coro = coro
-        self.lane = lane
-        self.background = background
-        self.span = span
-        self.epoch = 0  # grows at each suspension, so that a stale wake-up is ignored
-        self.awaited = False  # its error is raised where it is awaited
-        self.done = False
-        self.error: BaseException | None = None
-        self.throw: BaseException | None = None
-        self.on_done: list[Callable[[Task], object]] = []
 
 
 class Suspend:
@@ -129,6 +91,8 @@ class Kernel:
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
         self._dropped: set[int] = set()  # sequences of timers that must not fire
         self._sequence = 0
+        # tasks from outside, and hops, that wait as they are until `bring_back`
+        self._aside: tuple[deque[Task], list[tuple[int, int, Task, int]]] = (deque(), [])
 
     # -- what tasks call ------------------------------------------------------------------------
 
@@ -317,6 +281,34 @@ class Kernel:
     def has_outside(self) -> bool:
         return bool(self._ready[OUTSIDE])
 
+    def set_aside(self) -> None:
+        """All that is under way waits as it is until `bring_back`; `run_beside` does only what is
+        begun from outside meanwhile."""
+        self.unbroken_max = 0
+        self._aside = (self._ready[OUTSIDE].copy(), self._hops.copy())
+        self._ready[OUTSIDE].clear()
+        self._hops.clear()
+
+    def bring_back(self) -> None:
+        """What was set aside goes on, before what was begun meanwhile and is not done."""
+        self.unbroken_max = UNBROKEN_MAX
+        outside, hops = self._aside
+        self._aside = (deque(), [])
+        self._ready[OUTSIDE].extendleft(reversed(outside))
+        self._hops += hops
+        heapq.heapify(self._hops)
+
+    def run_beside(self) -> None:
+        """Takes a step of what was begun from outside since `set_aside`, if there is one. No timer
+        fires, and no time passes."""
+        if self._ready[OUTSIDE]:
+            self._step(self._ready[OUTSIDE].popleft())
+        elif self._hops:
+            self._take_hop(self.now)
+
+    def has_beside(self) -> bool:
+        return bool(self._ready[OUTSIDE] or self._hops)
+
     def fire_timer(self, target: int, *, jump: bool) -> bool:
         """Fires the next timer due by `target`; with `jump`, also the next foreground timer.
 
@@ -400,13 +392,16 @@ class Kernel:
         ):
             self.fire_timer(hop[0], jump=False)
             return
-        due, _, task, epoch = heapq.heappop(self._hops)
-        self._working -= not task.background
-        self.outside -= task.lane == OUTSIDE
         if self._ready[INSIDE]:
             self._inside_due -= 1
-        if due > self.now:
-            self.now = due
+        self._take_hop(max(self.now, hop[0]))
+
+    def _take_hop(self, now: int) -> None:
+        """Goes on with the task whose hop ends next, which it does now."""
+        _, _, task, epoch = heapq.heappop(self._hops)
+        self._working -= not task.background
+        self.outside -= task.lane == OUTSIDE
+        self.now = now
         if task.epoch == epoch:
             self._step(task)
 

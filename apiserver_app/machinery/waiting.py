@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Generic, TypeVar
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Suspend, Task
+from apiserver_app.machinery.kernel import SECOND, Kernel, Suspend
+from apiserver_app.machinery.task import Task
 
 T = TypeVar("T")
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
-from apiserver_app.machinery.kernel import QUARANTINED, Cancelled, Kernel, Task
+from apiserver_app.machinery.kernel import QUARANTINED, Kernel
 from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT
+from apiserver_app.machinery.task import Cancelled, Task
 from apiserver_app.machinery.waiting import Signal
 from controllers_app.containerruntime.environment import Environment
 from controllers_app.containerruntime.logs import Log

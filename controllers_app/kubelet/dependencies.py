@@ -9,11 +9,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Kernel, Task
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.task import Task
 from apiserver_app.machinery.waiting import Lock
 from controllers_app.cri.services import Runtime, Sandbox
 from controllers_app.kubelet.volumes.mounter import Mounter

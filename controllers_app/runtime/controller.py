@@ -20,13 +20,14 @@ import msgspec
 from apiserver_app.apis.certificates import Authority
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import QUARANTINED, Cancelled, Kernel
+from apiserver_app.machinery.kernel import QUARANTINED, Kernel
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.task import Cancelled
 from controllers_app.runtime import watches
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.expectations import Expectations

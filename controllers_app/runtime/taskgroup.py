@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from apiserver_app.machinery.kernel import Cancelled, Kernel, Task
+from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.task import Cancelled, Task
 
 
 class TaskGroup:

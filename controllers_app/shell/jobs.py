@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from apiserver_app.machinery.kernel import Cancelled, Task
+from apiserver_app.machinery.task import Cancelled, Task
 from controllers_app.shell import syntax
 from controllers_app.shell.exits import (
     KILLED,

@@ -48,7 +48,7 @@ def test_a_pod_goes_elsewhere_in_a_fork_whose_node_is_tainted(
     sight.press("Enter")
     sight.button(f"Taint {node}").focus()
     sight.press("Enter")
-    sight.says(sight.page.locator("#client"), "1 request waits")
+    sight.says(sight.page.locator("#client"), "200")
     sight.button("Compare with demo").focus()
     sight.press("Enter")
     expect(sight.headline).to_contain_text("Nothing has come out otherwise")

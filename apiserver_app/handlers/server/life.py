@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kernel import SECOND, Kernel, Task
+from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.task import Task
 from apiserver_app.machinery.waiting import Signal
 
 SERVING, STOPPING, STOPPED = "serving", "stopping", "stopped"

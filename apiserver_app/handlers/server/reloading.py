@@ -24,10 +24,11 @@ from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.handlers.server.counters import Counters
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kernel import SECOND, Kernel, Task
+from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.task import Task
 from apiserver_app.machinery.waiting import Lock
 
 AUTHENTICATION, AUTHORIZATION = "authentication-config", "authorization-config"

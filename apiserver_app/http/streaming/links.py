@@ -14,6 +14,7 @@ from apiserver_app.http.streaming.conduit import Gone, pieces
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.net.nodeapi import Connection, NodeError
+from apiserver_app.machinery.task import Task
 
 PAIRS_MAX = 256  # connections at once
 LINGER_SECONDS = 1  # for the pod's last data after the client has finished
@@ -34,7 +35,7 @@ class Link:
         self._early: list[bytes] = []
         self._early_bytes = 0
         self._done: Done | None = None
-        self._task: kernels.Task | None = None
+        self._task: Task | None = None
         self._finished = False  # the client has finished writing
         self._over = False
 

@@ -21,6 +21,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import STDERR, STDOUT, NodeError, Process
+from apiserver_app.machinery.task import Task
 
 _SILENT = ("v1", "v2", "v3", "channel", "base64")  # protocols before v4: no Status
 
@@ -59,7 +60,7 @@ async def serve(kernel: kernels.Kernel, session: Session, conduit: Conduit) -> O
             process.hang_up()
 
 
-async def _listen(kernel: kernels.Kernel, task: kernels.Task, wire: Wire, process: Process) -> None:
+async def _listen(kernel: kernels.Kernel, task: Task, wire: Wire, process: Process) -> None:
     try:
         await wire.listen(process)
     except Gone:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import Task
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.task import Task
 from apiserver_app.machinery.waiting import Signal
 from controllers_app.cri import images
 from controllers_app.cri.images import Image

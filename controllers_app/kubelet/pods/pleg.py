@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from apiserver_app.machinery.kernel import SECOND, Task
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.task import Task
 from controllers_app.cri import images
 from controllers_app.cri.images import Image
 from controllers_app.cri.services import MainProcess

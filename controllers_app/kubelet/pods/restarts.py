@@ -10,7 +10,8 @@ pod_workers.go (completeWork) and pkg/kubelet/kubelet_pods.go (convertToAPIConta
 from __future__ import annotations
 
 from apiserver_app.machinery import meta
-from apiserver_app.machinery.kernel import SECOND, Task
+from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.task import Task
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import FOREGROUND_MAX, Backoff, go_duration
 from controllers_app.kubelet.pods.imagepull import NOTICE_SECONDS

@@ -15,8 +15,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from apiserver_app.machinery import errors, meta
-from apiserver_app.machinery.kernel import QUARANTINED, SECOND, Cancelled, Task
+from apiserver_app.machinery.kernel import QUARANTINED, SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.task import Cancelled, Task
 from controllers_app.cri.services import NoAddress, Sandbox
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.allocation import Allocation

@@ -13,8 +13,9 @@ import functools
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from apiserver_app.machinery.kernel import SECOND, Task
+from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.task import Task
 from controllers_app.cri.images import Image
 from controllers_app.kubelet.dependencies import Pod
 from controllers_app.kubelet.prober import forecast, prober

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.client import Client
-from apiserver_app.machinery.kernel import Kernel, Task
+from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.task import Task
 from controllers_app.runtime.informer import Informer
 from controllers_app.runtime.taskgroup import TaskGroup
 

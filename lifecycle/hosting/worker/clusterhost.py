@@ -23,7 +23,8 @@ from msgspec import structs
 from apiserver_app.etcd.backend import InputRow, Segment
 from apiserver_app.http.exchange import Reply, Request
 from apiserver_app.machinery import errors
-from apiserver_app.machinery.kernel import FOREVER, QUARANTINED, UNBROKEN_MAX, Task
+from apiserver_app.machinery.kernel import FOREVER, QUARANTINED, UNBROKEN_MAX
+from apiserver_app.machinery.task import Task
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting import quarantine
 from lifecycle.hosting.port.links import LARGE_BYTES
@@ -84,6 +85,7 @@ class ClusterHost:
         self.longest = 0.0  # seconds of a single step
         self.longest_task: Task | None = None  # took it
         self.paused = False  # a worker that starts must boot, whatever was going on before
+        self._prepares = False  # see `prepare`
 
     # -- inputs ---------------------------------------------------------------------------------
 
@@ -165,6 +167,9 @@ class ClusterHost:
         now = self.wall()
         end = now + budget_seconds
         self._outside_done = False
+        if self._prepares:
+            self._run_beside(end)
+            return
         while True:
             if poll is not None:
                 poll()
@@ -202,6 +207,17 @@ class ClusterHost:
                 break
         return now
 
+    def _run_beside(self, end: float) -> None:
+        """Serves requests while all else stands still."""
+        while self._has_beside() and self.wall() < end and not self._outside_done:
+            if self._lets_in():
+                self._take_in()
+            self.kernel.run_beside()
+
+    def _has_beside(self) -> bool:
+        """Unless one of them is held at a breakpoint."""
+        return self.cluster.recorder.held is None and (self._lets_in() or self.kernel.has_beside())
+
     def _admit(self) -> None:
         if self.kernel.frozen:
             return
@@ -216,11 +232,13 @@ class ClusterHost:
 
     def _take_in(self) -> None:
         for what, data, start, _ in self.inbox.take():
-            self.kernel.advance(self.clock.target())
+            if not self._prepares:  # there time stands still
+                self.kernel.advance(self.clock.target())
             self._log(what, data)
             start()
         # the next in turn are let in at this moment, before any hop moves the clock on
-        self.kernel.unbroken_max = 0 if self.inbox.waits() else UNBROKEN_MAX
+        waits = self.inbox.waits() or self._prepares
+        self.kernel.unbroken_max = 0 if waits else UNBROKEN_MAX
 
     def _fire(self) -> bool:
         """Fire the next timer whose time has come, while nothing is ready."""
@@ -238,6 +256,8 @@ class ClusterHost:
 
     def idle_seconds(self) -> float | None:
         """How long nothing will happen by itself: 0 to run at once, None until an input comes."""
+        if self._prepares:
+            return 0.0 if self._has_beside() else None
         if self.kernel.frozen:
             return None
         if self._lets_in():
@@ -315,7 +335,7 @@ class ClusterHost:
             "alarm": self.cluster.store.alarm,
             "quarantined": sorted(label.decode() for label in self.kernel.quarantined),
             "held": recorder.held if self.kernel.frozen else None,
-            "waiting": self.inbox.count("request") if self.kernel.frozen else 0,
+            "waiting": self.inbox.count("request") if self._holds() else 0,
             "breakpoints": [
                 {"id": one.id, "kind": one.kind, **one.wanted} for one in recorder.breakpoints
             ],
@@ -324,6 +344,16 @@ class ClusterHost:
     def pause(self) -> None:
         self.paused = True
         self.kernel.frozen = True
+
+    def prepare(self) -> None:
+        """Pauses, and serves requests all the same, by themselves and in no time: what they change
+        is there before the cluster goes on."""
+        self.pause()
+        self._prepares = True
+        self.kernel.set_aside()
+
+    def _holds(self) -> bool:
+        return self.kernel.frozen and not self._prepares
 
     def resume(self) -> None:
         self.paused = False
@@ -338,6 +368,9 @@ class ClusterHost:
         self.clock.set(mode, speed)
 
     def _thaw(self, stepping: str) -> None:
+        if self._prepares:
+            self._prepares = False
+            self.kernel.bring_back()
         recorder = self.cluster.recorder
         recorder.arm(stepping=stepping)
         recorder.thaw()

@@ -252,9 +252,9 @@ class Forks:
         )  # fmt: skip
 
     def _join(self, fork: Fork, host: ClusterHost) -> None:
-        """Paused at its moment: whatever is asked of it is the first thing that it does."""
+        """Paused at its moment: what is asked of it now is done before it goes on."""
         cluster = host.cluster
-        host.pause()
+        host.prepare()
         host.announce()
         # listeners of an earlier one of that name are sent away; the store has what was before
         host.staged.append(("trace", fork.name, 1, cluster.recorder.seq, b""))

@@ -17,7 +17,7 @@ export default {
   'fork.progress': 'How much of the fork is made',
   'fork.failed': 'No fork:',
   'fork.of': 'Your fork of {origin}, from revision {rev}.',
-  'fork.waits': 'Change one thing, then go on: it is the first thing that happens.',
+  'fork.waits': 'Change one thing, then go on: until then nothing else happens.',
   'fork.goes': 'It goes its own way.',
   'fork.inexact': 'Made from the objects, so it is not exact: {why}',
   'fork.back': 'Back to {origin}',

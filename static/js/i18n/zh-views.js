@@ -17,7 +17,7 @@ export default {
   'fork.progress': '分叉的生成进度',
   'fork.failed': '未能分叉：',
   'fork.of': '你的分叉，始于 {origin} 的修订版本 {rev}。',
-  'fork.waits': '改动一处，然后继续：它会最先发生。',
+  'fork.waits': '改动一处，然后继续：在此之前不会发生别的事。',
   'fork.goes': '它走自己的路。',
   'fork.inexact': '根据对象生成，因此并不精确：{why}',
   'fork.back': '回到 {origin}',

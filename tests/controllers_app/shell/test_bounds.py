@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Task
+from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.task import Task
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.nodelab import execute, run
 from tests.controllers_app.podlab import cluster, create, get, pod

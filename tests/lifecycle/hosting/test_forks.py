@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -176,12 +175,9 @@ def test_a_taint_sends_the_pod_to_another_node_and_the_comparison_names_it(demo:
     taint = {"key": "mine", "value": "x", "effect": "NoSchedule"}
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": before},
             "spec": {"taints": [taint]}}  # fmt: skip
-    with ThreadPoolExecutor() as pool:  # it waits until the fork goes on
-        path = f"{fork['name']}/apply?server-side=true"
-        applied = pool.submit(call, demo, "POST", path, node)
-        until(lambda: get(demo, fork["name"])["waiting"])
-        control(demo, fork["name"], "resume")
-        assert applied.result()[1]["results"][0]["code"] == 200
+    _, answer = call(demo, "POST", f"{fork['name']}/apply?server-side=true", node)
+    assert answer["results"][0]["code"] == 200
+    control(demo, fork["name"], "resume")
     until(lambda: get(demo, fork["name"])["now"] > fork["t"] + 3 * SECOND)
     control(demo, fork["name"], "pause")
     compared = get(demo, f"{fork['name']}/comparison")
@@ -229,17 +225,21 @@ def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
 
 
 def test_the_real_kubectl_changes_a_fork_and_nothing_else(demo: Demo, tmp_path: Path) -> None:
-    """What is sent while it is paused waits, and is the first thing that happens."""
+    """What is sent while it is paused is done before the fork goes on, and nothing else is."""
     fork = made(demo, seq=get(demo, "demo")["seq"])
     name = fork["name"]
     kubectl = kubectl_of(demo, name, tmp_path)
-    waits = kubectl.open("create", "configmap", "only-here")
-    until(lambda: get(demo, name)["waiting"])
-    assert get(demo, name)["revision"] == fork["revision"]
+    assert kubectl("create", "configmap", "only-here") == "configmap/only-here created\n"
+    assert kubectl("taint", "node", "node-1", "mine=x:NoSchedule") == "node/node-1 tainted\n"
+    assert "only-here" in kubectl("get", "configmaps", "-o", "name")
+    state = get(demo, name)
+    assert (state["mode"], state["frozen"], state["waiting"]) == ("paused", True, 0)
+    assert state["revision"] == fork["revision"] + 2
+    assert state["now"] == fork["t"]
+    begun = get(demo, f"{name}/records?from={fork['seq'] + 1}")["records"]
+    assert all(one["outside"] for one in begun if one["kind"] == "request")
+    assert not [one for one in begun if one["kind"] in ("work", "done")]
     control(demo, name, "resume")
-    assert waits.communicate(timeout=WAIT_SECONDS)[0] == "configmap/only-here created\n"
-    begun = get(demo, f"{name}/records?from={fork['seq'] + 1}&limit=20")["records"]
-    assert next(one for one in begun if one["kind"] == "request")["outside"]
     kubectl("scale", "deployment/web", "--replicas=3")
     kubectl("rollout", "status", "deployment/web", "--timeout=60s")
     assert len(kubectl("get", "pods", "-l", "app=web", "-o", "name").split()) == 3
