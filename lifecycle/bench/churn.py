@@ -17,6 +17,7 @@ from lifecycle.bench import attacks, lifecycle_pods, machine
 PODS = 5
 CYCLE_SECONDS = 60.0
 WARM_CYCLES = 65
+CYCLES_AN_HOUR = round(3600 / CYCLE_SECONDS)
 _PATH = "/apis/apps/v1/namespaces/default/deployments"
 
 
@@ -49,6 +50,7 @@ def _measure(hours: float, folder: Path) -> dict[str, Any]:
         "bench": "churn", "hours": round(cycles * CYCLE_SECONDS / 3600, 2),
         "deployments": cycles, "pods": cycles * PODS, "warm_rss_mib": warm, "rss_mib": last,
         "growth_percent": round((last / warm - 1) * 100, 1),
+        "rss_mib_each_hour": sizes[CYCLES_AN_HOUR - 1 :: CYCLES_AN_HOUR],
         "store_mib": round(file.stat().st_size / 2**20, 1),
         "seconds": round(time.perf_counter() - began, 1), "machine": machine.describe(),
     }  # fmt: skip
