@@ -93,6 +93,9 @@ class Kr8s:
         made = definition(clients.definition("widths", "Width"), api=self.api)
         made.create()
         try:
+            # A definition that has just been made has `conditions: null`, as upstream's; kr8s
+            # cannot read that, so its users wait for something else before they ask.
+            made.wait("jsonpath='{.status.acceptedNames.kind}'=Width", timeout=WAIT_SECONDS)
             made.wait("condition=Established", timeout=WAIT_SECONDS)
             width = new_class("Width", "example.com/v1", namespaced=True, plural="widths")
             body = {"apiVersion": "example.com/v1", "kind": "Width", "metadata": {"name": "w"}}
