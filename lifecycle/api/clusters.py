@@ -16,13 +16,12 @@ from rest_framework.views import APIView
 
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
-from lifecycle.api import bridge, cast, manifests, serializers, states
+from lifecycle.api import acting, bridge, cast, manifests, serializers, states
 from lifecycle.api.pages import from_and_limit, number, records_answer
 from lifecycle.hosting.port import edgeport
 from lifecycle.trace import storage
 
 ACTION_NAMES = {"step-request": "step_request", "breakpoint": "breakpoints"}
-AS = OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin")
 ANSWER_BYTES_MAX = 2000  # of what a Service answered
 
 
@@ -99,7 +98,7 @@ class Apply(APIView):
     @extend_schema(
         request={"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT},
         parameters=[
-            AS,
+            acting.AS,
             OpenApiParameter("server-side", bool, description="apply to what is there, by force"),
         ],
         responses=serializers.ResultsSerializer,
@@ -108,7 +107,7 @@ class Apply(APIView):
     def post(self, request: Request, cluster: str) -> Response:
         """Create the objects of a manifest, each by a real request of somebody of the cast."""
         edge = bridge.edge_of(request)
-        actor = _actor(request)
+        actor = acting.actor_of(request)
         told = (edge.port.info or {}).get("version")
         version = Release.parse(str(told)) if told else releases.DEFAULT
         applies = request.query_params.get("server-side") == "true"
@@ -117,13 +116,13 @@ class Apply(APIView):
             posts = manifests.posts(request.data or b"", version, actor.namespace, way)
         except manifests.ManifestError as error:
             raise exceptions.ValidationError({"detail": str(error)}) from error
-        return Response({"results": [_send(request, cluster, actor, one, way) for one in posts]})
+        return Response({"results": [_send(request, cluster, one, way) for one in posts]})
 
 
 class ServiceRequest(APIView):
     @extend_schema(
         request=serializers.ServiceRequestSerializer,
-        parameters=[AS],
+        parameters=[acting.AS],
         responses=serializers.ServiceAnswerSerializer,
         operation_id="cluster_service_request",
     )
@@ -133,7 +132,7 @@ class ServiceRequest(APIView):
         given.is_valid(raise_exception=True)
         port, rest = given.validated_data["port"], given.validated_data["path"].lstrip("/")
         where = f"/api/v1/namespaces/{quote(namespace)}/services/{quote(name)}:{port}"
-        actor = _actor(request)
+        actor = acting.actor_of(request)
         headers = (("accept", "*/*"), ("user-agent", "page"), *actor.headers)
         reply = bridge.send(
             request, cluster, "GET", f"{where}/proxy/{rest}", "", headers, b"", actor.tls
@@ -207,34 +206,16 @@ class Cast(APIView):
         return Response({"users": list(cast.names())})
 
 
-def _actor(request: Request) -> cast.Actor:
-    """Whom the request names in `as`."""
-    name = request.query_params.get("as", cast.ADMIN)
-    if name not in cast.names():
-        known = ", ".join(cast.names())
-        raise exceptions.ValidationError({"detail": f'no user "{name}"; there are: {known}'})
-    return cast.actor(bridge.edge_of(request).data_dir, name)
-
-
 def _send(
-    request: Request, cluster: str, actor: cast.Actor, post: manifests.Post, way: manifests.Way
+    request: Request, cluster: str, post: manifests.Post, way: manifests.Way
 ) -> dict[str, Any]:
     result = {"kind": post.kind, "namespace": post.namespace, "name": post.name}
     if post.problem:
-        return {**result, "code": 400, "reason": "BadRequest", "message": post.problem}
-    headers = (
-        ("content-type", way.media),
-        ("accept", "application/json"),
-        ("user-agent", "page"),
-        *actor.headers,
-    )
-    reply = bridge.send(
-        request, cluster, way.method, post.path, way.query, headers, post.body, actor.tls
-    )
-    answer = json.loads(reply.body)
-    if answer.get("kind") == "Status" and reply.status >= 400:
-        said = {"reason": answer.get("reason", ""), "message": answer.get("message", "")}
-    else:
-        said = {"reason": "", "message": way.said}
-        result["name"] = answer.get("metadata", {}).get("name", post.name)
-    return {**result, "code": reply.status, **said}
+        problem = {"reason": "BadRequest", "message": post.problem, "causes": []}
+        return {**result, "code": 400, **problem}
+    reply = acting.send(request, cluster, way.method, post.path, way.query, way.media, post.body)
+    answer = acting.answer_of(reply)
+    if reply.status < 400:
+        stored = json.loads(reply.body).get("metadata", {})
+        result["name"], answer["message"] = stored.get("name", post.name), way.said
+    return {**result, **answer}

@@ -95,6 +95,35 @@ class ServiceAnswerSerializer(serializers.Serializer[Any]):
     answer = serializers.CharField(help_text="the beginning of the body")
 
 
+class ObjectRequestSerializer(serializers.Serializer[Any]):
+    """One change of one object that is there."""
+
+    verb = serializers.ChoiceField(choices=("patch", "delete"))
+    api_version = serializers.RegexField(r"^([a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+$", max_length=300)
+    resource = serializers.CharField(max_length=253, help_text="the plural, e.g. deployments")
+    subresource = serializers.ChoiceField(required=False, default="", choices=("", "scale"))
+    namespace = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=253,
+        help_text="none for what belongs to no namespace",
+    )  # fmt: skip
+    name = serializers.CharField(max_length=253)
+    patch = serializers.DictField(
+        required=False, default=dict, help_text="a JSON merge patch; of a deletion its options"
+    )
+
+
+class CauseSerializer(serializers.Serializer[Any]):
+    field = serializers.CharField(allow_blank=True, help_text="e.g. spec.replicas")
+    message = serializers.CharField(allow_blank=True)
+
+
+class ObjectAnswerSerializer(serializers.Serializer[Any]):
+    code = serializers.IntegerField(help_text="of HTTP")
+    reason = serializers.CharField(allow_blank=True)
+    message = serializers.CharField(allow_blank=True, help_text="the Status's own sentence")
+    causes = CauseSerializer(many=True)
+
+
 class StateSerializer(serializers.Serializer[Any]):
     """A cluster as it is now. Times are µs of virtual time since the epoch."""
 
@@ -269,6 +298,7 @@ class ResultSerializer(serializers.Serializer[Any]):
     code = serializers.IntegerField()
     reason = serializers.CharField(allow_blank=True)
     message = serializers.CharField(allow_blank=True)
+    causes = CauseSerializer(many=True)
 
 
 class ResultsSerializer(serializers.Serializer[Any]):

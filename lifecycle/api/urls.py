@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from lifecycle.api import clusters, forks, schema, traces
+from lifecycle.api import acting, clusters, forks, schema, traces
 
 urlpatterns = [
     path("clusters", clusters.ClusterList.as_view()),
@@ -16,6 +16,7 @@ urlpatterns = [
         "clusters/<str:cluster>/services/<str:namespace>/<str:name>/request",
         clusters.ServiceRequest.as_view(),
     ),
+    path("clusters/<str:cluster>/object/request", acting.ObjectRequest.as_view()),
     path("clusters/<str:cluster>/objects", clusters.Objects.as_view()),
     path("clusters/<str:cluster>/object", clusters.ObjectAt.as_view()),
     path("clusters/<str:cluster>/startup", clusters.Startup.as_view()),

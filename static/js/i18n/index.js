@@ -5,6 +5,7 @@ import en from './en.js';
 import enBegin from './en-begin.js';
 import enExplain from './en-explain.js';
 import enGates from './en-gates.js';
+import enObjects from './en-objects.js';
 import enOutcome from './en-outcome.js';
 import enParts from './en-parts.js';
 import enSteps from './en-steps.js';
@@ -14,6 +15,7 @@ import zh from './zh.js';
 import zhBegin from './zh-begin.js';
 import zhExplain from './zh-explain.js';
 import zhGates from './zh-gates.js';
+import zhObjects from './zh-objects.js';
 import zhOutcome from './zh-outcome.js';
 import zhParts from './zh-parts.js';
 import zhSteps from './zh-steps.js';
@@ -25,6 +27,7 @@ export const ENGLISH = {
   ...enBegin,
   ...enExplain,
   ...enGates,
+  ...enObjects,
   ...enOutcome,
   ...enParts,
   ...enSteps,
@@ -36,6 +39,7 @@ export const CHINESE = {
   ...zhBegin,
   ...zhExplain,
   ...zhGates,
+  ...zhObjects,
   ...zhOutcome,
   ...zhParts,
   ...zhSteps,

@@ -51,6 +51,8 @@ export function clusterApi(cluster) {
       const as = encodeURIComponent(user);
       return post(`${base}/services/${namespace}/${name}/request?as=${as}`, { port });
     },
+    /** @param {import('../core/acts.js').ObjectRequest} request @param {string} user */
+    act: (request, user) => post(`${base}/object/request?as=${encodeURIComponent(user)}`, request),
     /** @param {string} manifest @param {string} user @param {boolean} merges */
     apply: (manifest, user, merges) =>
       ask(`${base}/apply?as=${encodeURIComponent(user)}&server-side=${merges}`, {

@@ -5,6 +5,7 @@ import { consoleActions } from './consoleactions.js';
 import { failureActions } from './failureactions.js';
 import { findActions } from './find.js';
 import { forkActions } from './forkactions.js';
+import { objectActions } from './objectactions.js';
 import { questionActions } from './questions.js';
 import { serverActions } from './serveractions.js';
 import { serviceActions } from './serviceactions.js';
@@ -53,6 +54,7 @@ export function actionsOf(app) {
     ...serviceActions(app),
     ...failureActions(app),
     ...findActions(app),
+    ...objectActions(app),
     ...forkActions(app, create(app)),
     ...questionActions(app, create(app)),
   };

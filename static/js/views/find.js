@@ -65,7 +65,7 @@ export function findActions(app) {
 }
 
 /** Browsers give the clipboard to safe origins only. @param {string} text */
-async function copy(text) {
+export async function copy(text) {
   if (navigator.clipboard) {
     await navigator.clipboard.writeText(text);
     return;

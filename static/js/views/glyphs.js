@@ -99,6 +99,7 @@ const SHAPES = {
     line('M8.5 11L6 13.5a3.2 3.2 0 004.5 4.5L13 15.5', 2.2),
     line('M11 8.5L13.5 6a3.2 3.2 0 014.5 4.5L15.5 13', 2.2),
   ],
+  copy: [box({ x: 8, y: 8, width: 13, height: 13 }), line('M16 4H5a2 2 0 00-2 2v10', 2.4)],
   list: [line('M4 6h16M4 12h16M4 18h16', 2.4)],
   layers: [
     path('M12 3l9 4.6-9 4.6-9-4.6z', INK),

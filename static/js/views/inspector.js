@@ -7,6 +7,7 @@ import { h, render } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
 import { faultView } from './faults.js';
 import { formsView } from './forms.js';
+import { objectMenu } from './objectmenu.js';
 import { chapterOf } from './chapters.js';
 import { piecesOf, say } from './parts.js';
 import { questions } from './questions.js';
@@ -134,7 +135,7 @@ function sourceView(source) {
   );
 }
 
-/** At most one, and always at the same place. @param {Context} ctx */
+/** One, always at the same place, and what can be done with an object. @param {Context} ctx */
 function action(ctx) {
   const { ui, act, words, player } = ctx;
   const one = (
@@ -147,6 +148,7 @@ function action(ctx) {
       'div.action',
       { key: 'action' },
       h('button.go.quiet', { onClick }, glyph(sign), words.t(key, params)),
+      objectMenu(ctx),
     );
   if (ui.selected?.type === 'pod') {
     const { key } = ui.selected;

@@ -61,17 +61,15 @@ export function tries(list) {
   );
 }
 
-/** @param {Pick<Context, 'ui'|'act'>} ctx @param {string} name @param {any} kids */
-export function menu({ ui, act }, name, ...kids) {
+/** @param {Pick<Context, 'ui'|'words'>} ctx @param {string} name @param {any} kids */
+export function menu({ ui, words }, name, ...kids) {
   if (ui.menu !== name) return null;
   return h(
     'div.menu',
     {
       key: `menu-${name}`,
       role: 'dialog',
-      onKeydown: (/** @type {KeyboardEvent} */ e) => {
-        if (e.key === 'Escape') act.menu('');
-      },
+      'aria-label': words.t(`menu.${name}`),
     },
     kids,
   );

@@ -120,6 +120,43 @@ def test_a_request_to_a_service_goes_by_its_proxy(demo: Demo) -> None:
     assert call(demo, "POST", where.replace("student", "nobody-known"), {"port": 80})[0] == 400
 
 
+def test_a_change_of_an_object_is_one_request_of_that_user(demo: Demo) -> None:
+    where = "clusters/demo/object/request?as=student"
+    web = {"api_version": "apps/v1", "resource": "deployments", "namespace": "shop", "name": "web"}
+    patch = {"spec": {"replicas": 5}}
+    scale = {"verb": "patch", **web, "subresource": "scale", "patch": patch}
+    status, answer = call(demo, "POST", where, scale)
+    assert status == 200
+    assert answer == {"code": 200, "reason": "", "message": "", "causes": []}
+    sent = demo.act("seen")["last_post"]
+    assert sent["path"] == "/apis/apps/v1/namespaces/shop/deployments/web/scale"
+    assert sent["method"] == "PATCH" and sent["tls"][:2] == ["student", ["students"]]
+    assert sent["headers"]["content-type"] == "application/merge-patch+json"
+    assert json.loads(sent["body"]) == patch
+
+    node = {"verb": "delete", "api_version": "v1", "resource": "nodes", "name": "a b/../c?d"}
+    assert call(demo, "POST", where, node)[0] == 200
+    sent = demo.act("seen")["last_post"]
+    assert (sent["method"], sent["query"]) == ("DELETE", "")
+    assert sent["path"] == "/api/v1/nodes/a%20b%2F..%2Fc%3Fd"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"verb": "connect"},
+        {"api_version": "../v1"},
+        {"api_version": "a/b/v1"},
+        {"subresource": "exec"},
+        {"name": ""},
+        {"patch": []},
+    ],
+)
+def test_what_is_no_change_of_an_object_is_refused(demo: Demo, wrong: dict[str, Any]) -> None:
+    body = {"verb": "delete", "api_version": "v1", "resource": "pods", "name": "a", **wrong}
+    assert call(demo, "POST", "clusters/demo/object/request", body)[0] == 400
+
+
 def test_apply_with_a_token_sends_no_certificate(demo: Demo) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "t"}}
     call(demo, "POST", "clusters/demo/apply?as=token-user", pod)
@@ -220,7 +257,7 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 18
+    assert len(schema["paths"]) == 19
     for operations in schema["paths"].values():
         for method in operations.keys() & {"get", "post", "put", "delete"}:
             assert {"token": []} in operations[method]["security"]

@@ -138,7 +138,7 @@ class Driver:
                 "tls": tls,
                 "address": address,
             }
-            if method == "POST":
+            if method != "GET":
                 self._last_post = echo
             self._send([("head", number, 200, JSON, False, _json(echo))])
 

@@ -1,0 +1,77 @@
+// @ts-check
+/** What is done from an object's menu: one request each, shown as the line of kubectl. */
+import { answerLines } from './actions.js';
+import { copy } from './find.js';
+
+/** @typedef {import('./app.js').App} App */
+/** @typedef {import('../core/acts.js').Act} Act */
+/** @typedef {import('./objectmenu.js').Deed} Deed */
+
+const COPIED_MS = 2000;
+
+/** @param {App} app */
+export function objectActions(app) {
+  const { ui } = app;
+  const set = (/** @type {Partial<Deed>} */ change) => {
+    if (ui.deed) Object.assign(ui.deed, change);
+    app.draw();
+  };
+  return {
+    /** Open or close the menu of what is chosen. @param {string} key */
+    objectMenu(key) {
+      ui.deed = { key, replicas: '', sure: '', error: '', sends: '', copied: '' };
+      app.act.menu('object');
+    },
+    /** @param {Partial<Deed>} change */
+    deed: set,
+    /** Ask about it first, or no longer; the keyboard stays in the menu. @param {string} sure */
+    askDeed(sure) {
+      set({ sure, error: '' });
+      app.drawNow();
+      const place = sure ? '.deed.asks .item:last-of-type' : '.deed:last-of-type .item';
+      /** @type {HTMLElement|null} */ (document.querySelector(place))?.focus();
+    },
+    /** @param {string} line */
+    async copyLine(line) {
+      await copy(line);
+      set({ copied: line });
+      setTimeout(() => set({ copied: '' }), COPIED_MS);
+    },
+    /** @param {Act} act */
+    async perform({ name, command, said, request }) {
+      const { deed } = ui;
+      const answer = {
+        id: Date.now() + Math.random(),
+        command: `${command}  # ${ui.user}`,
+        lines: /** @type {any[]} */ ([]),
+      };
+      ui.answers = [...ui.answers.slice(-19), answer];
+      ui.sending += 1;
+      app.player.playing = true;
+      set({ sends: name, error: '', sure: '' });
+      try {
+        const { code, reason, message } = await app.api.act(request, ui.user);
+        answer.lines =
+          code < 400
+            ? [{ failed: false, text: said }]
+            : answerLines({ kind: 'Status', status: 'Failure', reason, message });
+      } catch (error) {
+        const { message } = /** @type {Error} */ (error);
+        answer.lines = [{ failed: true, text: app.words().t('bench.failed', { message }) }];
+      }
+      ui.sending -= 1;
+      if (ui.deed === deed) done(answer.lines[0]);
+      app.draw();
+    },
+  };
+
+  /** @param {{failed: boolean, text: string}} line */
+  function done({ failed, text }) {
+    set({ sends: '', error: failed ? text : '' });
+    if (failed || ui.menu !== 'object') return;
+    ui.menu = '';
+    Object.assign(ui, { selected: null, focus: '', benchTab: 'answers' });
+    app.player.follow = {};
+    document.getElementById('inspector')?.focus();
+  }
+}
