@@ -139,7 +139,9 @@ def opened(sight: Sight, name: str = "Change it") -> Locator:
     """The menu of the object that is chosen."""
     sight.button(name).focus()
     sight.press("Enter")
-    return sight.page.get_by_role("dialog", name=name)
+    menu = sight.page.get_by_role("dialog", name=name)
+    expect(menu).to_be_visible()
+    return menu
 
 
 def answers(sight: Sight, name: str = "Answers") -> Locator:

@@ -14,6 +14,7 @@ import { cycleOf } from '../../static/js/views/map.js';
 import { followedBox, nodeCards } from '../../static/js/views/nodes.js';
 import { objectsPanel } from '../../static/js/views/objects.js';
 import { rolloutAt, rolloutBoard } from '../../static/js/views/rollout.js';
+import { revisions } from '../../static/js/views/revisions.js';
 import { client, controllers, schedulerBox } from '../../static/js/views/requesters.js';
 import { commandAt, names, recorded } from './traces.mjs';
 
@@ -68,6 +69,12 @@ function said(
   )];
 }
 
+/** The object that was written last. @param {ReturnType<History['stateAt']>} state */
+const newest = ({ objects }) => {
+  const all = [...objects.values()].flatMap((map) => [...map.values()]);
+  return all.sort((a, b) => b.rev - a.rev).slice(0, 1).map(({ key }) => key);
+};
+
 /** What is drawn of the map. @param {History} history @param {number} seq */
 function drawn(history, seq) {
   const state = history.stateAt(seq);
@@ -91,6 +98,9 @@ function drawn(history, seq) {
       followedBox(ctx),
       objectsPanel(ctx),
       rollout && rolloutBoard(ctx, rollout),
+      ...newest(state).map((key) =>
+        revisions({ ...ctx, ui: { ...ui, compared: { key, from: 0, to: Infinity, side: true } } }),
+      ),
     ];
   });
 }

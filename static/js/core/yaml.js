@@ -7,8 +7,9 @@
 /** @typedef {{sign: ' '|'+'|'-'|'…', text: string}} Line */
 
 const HIDDEN = new Set(['managedFields']);
+export const NOTHING_HIDDEN = new Set();
 const PLAIN = /^[A-Za-z_./][\w./:@%+ -]*$/;
-const WORDS = /^(true|false|null|yes|no|on|off|~|\d.*|.*: .*|.* #.*|.*:)$/i;
+const WORDS = /^(true|false|null|yes|no|on|off|~|\.?\d.*|\.inf|\.nan|.*: .*|.* #.*|.*:)$/i;
 
 /** @param {any} value */
 function scalar(value) {
@@ -18,24 +19,26 @@ function scalar(value) {
     : JSON.stringify(value);
 }
 
-/** @param {any} value @param {number} [depth] @returns {string[]} */
-export function yaml(value, depth = 0) {
+/**
+ * @param {any} value @param {number} [depth] @param {Set<string>} [hidden]  fields
+ * @returns {string[]}
+ */
+export function yaml(value, depth = 0, hidden = HIDDEN) {
   const pad = '  '.repeat(depth);
   if (Array.isArray(value)) {
     return value.flatMap((item) => {
-      const lines = isBranch(item) ? yaml(item, depth + 1) : [`${pad}  ${scalar(item)}`];
+      const lines = isBranch(item) ? yaml(item, depth + 1, hidden) : [`${pad}  ${scalar(item)}`];
       return [`${pad}- ${lines[0].slice(pad.length + 2)}`, ...lines.slice(1)];
     });
   }
   if (!value || typeof value !== 'object') return [`${pad}${scalar(value)}`];
   return Object.keys(value)
-    .filter((name) => !HIDDEN.has(name))
+    .filter((name) => !hidden.has(name))
     .flatMap((name) => {
       const item = value[name];
-      if (isBranch(item)) {
-        return [`${pad}${name}:`, ...yaml(item, Array.isArray(item) ? depth : depth + 1)];
-      }
-      return [`${pad}${name}: ${scalar(item)}`];
+      const key = `${pad}${scalar(name)}:`;
+      if (!isBranch(item)) return [`${key} ${scalar(item)}`];
+      return [key, ...yaml(item, Array.isArray(item) ? depth : depth + 1, hidden)];
     });
 }
 
@@ -49,10 +52,11 @@ function isBranch(value) {
  * @param {any} before @param {any} after @param {number} [around] @returns {Line[]}
  */
 export function difference(before, after, around = 2) {
-  const old = before ? yaml(before) : [];
-  const now = after ? yaml(after) : [];
-  return fold(align(old, now), around);
+  return differenceOf(before ? yaml(before) : [], after ? yaml(after) : [], around);
 }
+
+/** The same of lines. @param {string[]} old @param {string[]} now @param {number} around */
+export const differenceOf = (old, now, around) => fold(align(old, now), around);
 
 /** @param {string[]} old @param {string[]} now @returns {Line[]} */
 function align(old, now) {

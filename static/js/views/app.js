@@ -104,6 +104,7 @@ export class App {
       found: 0, // the hit that was visited last
       picked: '', // the part of the manifest to be selected once it is drawn
       sure: false, // whether to start over was asked
+      compared: /** @type {import('./revisions.js').Compared|null} */ (null), // two revisions
       deed: /** @type {import('./objectmenu.js').Deed|null} */ (null), // in the object's menu
       moved: false,
       dragging: false,

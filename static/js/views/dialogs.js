@@ -1,10 +1,12 @@
 // @ts-check
-/** Help and the list of recordings, as dialogs above the page. */
+/** Help, the list of recordings and more, as dialogs above the page. */
+import { dialog } from './dialog.js';
 import { h, render } from './dom.js';
 import { glyph } from './glyphs.js';
 import { startupBlocks } from '../core/explain/startup.js';
 import { blockView, legend } from './inspector.js';
 import { asksFirst, questions, runButton } from './questions.js';
+import { revisions } from './revisions.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {{id: string, name?: string, cluster?: string, kubernetes?: string, last?: number}}
@@ -28,35 +30,24 @@ const KEYS = [
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderDialogs(host, ctx) {
   const { ui } = ctx;
-  const shown = { help, traces, startup, begin }[/** @type {'help'} */ (ui.dialog)];
+  const shown = { help, traces, startup, begin, revisions }[/** @type {'help'} */ (ui.dialog)];
   render(host, shown ? shown(ctx) : null);
-  const opened = /** @type {HTMLElement|null} */ (host.querySelector('.dialog'));
-  if (opened && !opened.contains(document.activeElement)) opened.focus();
+  keepFocus(/** @type {HTMLElement|null} */ (host.querySelector('.dialog')));
 }
 
-/** @param {Context} ctx @param {string} title @param {any} kids */
-function dialog(ctx, title, ...kids) {
-  const { words, act } = ctx;
-  return h(
-    'div.veil',
-    {
-      key: 'veil',
-      onClick: (/** @type {any} */ e) => {
-        if (e.target.classList.contains('veil')) act.close();
-      },
-    },
-    h(
-      'div.dialog',
-      { role: 'dialog', 'aria-modal': 'true', 'aria-label': title, tabindex: '-1' },
-      h(
-        'header',
-        null,
-        h('h2', null, title),
-        h('button.act', { onClick: () => act.close() }, words.t('traces.close')),
-      ),
-      kids,
-    ),
-  );
+/** what was used when a dialog opened */
+let opener = /** @type {HTMLElement|null} */ (null);
+
+/** A dialog has the keyboard; what opened it gets it back. @param {HTMLElement|null} opened */
+function keepFocus(opened) {
+  const here = /** @type {HTMLElement|null} */ (document.activeElement);
+  if (!opened) {
+    if (opener && here === document.body) opener.focus();
+    opener = null;
+  } else if (!opened.contains(here)) {
+    opener ||= here;
+    opened.focus();
+  }
 }
 
 /** @param {Context} ctx */

@@ -12,6 +12,7 @@ import { chapterOf } from './chapters.js';
 import { piecesOf, say } from './parts.js';
 import { questions } from './questions.js';
 import { findings } from './find.js';
+import { compareButton } from './revisions.js';
 import { comparison } from './comparison.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -248,6 +249,8 @@ export function blockView(ctx, block, i) {
           h('li', null, h('button.link', { onClick: () => ctx.act.visit(item.seq) }, item.text)),
         ),
       );
+    case 'compare':
+      return compareButton(ctx, block, key);
     case 'fault':
       return faultView(ctx, block, key);
     case 'forms':

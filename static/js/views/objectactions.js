@@ -8,6 +8,8 @@ import { copy } from './find.js';
 /** @typedef {import('./objectmenu.js').Deed} Deed */
 
 const COPIED_MS = 2000;
+// from here on two revisions have room side by side
+const SIDES_PIXELS = 1000;
 
 /** @param {App} app */
 export function objectActions(app) {
@@ -21,6 +23,20 @@ export function objectActions(app) {
     objectMenu(key) {
       ui.deed = { key, replicas: '', sure: '', error: '', sends: '', copied: '' };
       app.act.menu('object');
+      app.drawNow();
+    },
+    /** Two revisions of an object: this one and the one before. */
+    compareRevisions(/** @type {string} */ key, /** @type {number} */ to) {
+      const side = innerWidth >= SIDES_PIXELS;
+      ui.compared = { key, from: 0, to, side, all: false };
+      Object.assign(ui, { dialog: 'revisions', menu: '' });
+      app.drawNow();
+    },
+    loadEarlier: () => app.reach(app.history.first - 1),
+    /** @param {Partial<import('./revisions.js').Compared>} change */
+    compared(change) {
+      if (ui.compared) Object.assign(ui.compared, change);
+      app.draw();
     },
     /** @param {Partial<Deed>} change */
     deed: set,

@@ -70,6 +70,12 @@ export function storyBlocks(model, key, words) {
   return blocks;
 }
 
+/**
+ * Where there is more than one revision, any two of them.
+ * @param {WriteRecord|null} before @param {string} key @param {number} rev @returns {Block[]}
+ */
+const compare = (before, key, rev) => (before ? [{ type: 'compare', key, rev }] : []);
+
 /** @param {Model} model @param {WriteRecord} write @param {Words} words @returns {Block[]} */
 function objectTab(model, write, words) {
   const before = model.index.before(write);
@@ -81,6 +87,7 @@ function objectTab(model, write, words) {
       lines,
     });
   }
+  blocks.push(...compare(before, write.key, write.rev));
   blocks.push(h(words.t('object.at', { rev: String(write.rev) })), asYaml(write.object));
   return blocks;
 }
@@ -110,6 +117,7 @@ export function explainObject(model, key, words, chosen) {
       tab(words, 'why', [
         p(words, 'object.who', { who, rev: String(write.rev) }),
         ...(lines.length ? [{ type: /** @type {'diff'} */ ('diff'), lines }] : []),
+        ...compare(before, key, write.rev),
         h(
           model.index.hasAllOf(key)
             ? words.t('object.history', { n: history.length })
