@@ -19,7 +19,7 @@ from apiserver_app.aggregator import identity
 from apiserver_app.egress import outbound as out
 from apiserver_app.egress.serviceroutes import SERVICE_NAME
 from apiserver_app.machinery import errors, meta, releases
-from apiserver_app.machinery.client import Client
+from apiserver_app.machinery.client import Client, WatchEvent
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
@@ -75,12 +75,12 @@ class Availability:
             kernel.spawn(f"{NAME}/{resource}", task, span=0, background=True)
         kernel.spawn(NAME, self._work(), span=0, background=True)
 
-    async def _follow(self, resource: str, concerned: Callable[[Object], list[str]]) -> None:
+    async def _follow(self, resource: str, concerned: Callable[[WatchEvent], list[str]]) -> None:
         watch = await self._dependencies.client.watch(resource)
         for remote in self._remotes():
             self._add(remote.name, 0)
         while (event := await watch.next()) is not None:
-            for name in concerned(event.object):
+            for name in concerned(event):
                 self._add(name, meta.revision_of(event.object))
 
     def _add(self, name: str, revision: int) -> None:
@@ -92,20 +92,22 @@ class Availability:
         known = self._dependencies.services.remote
         return [known[name] for name in sorted(known)]
 
-    def _changed(self, service: Object) -> list[str]:
+    def _changed(self, event: WatchEvent) -> list[str]:
         """Ignores changes of its own status."""
-        name, spec = meta.name_of(service), service.get("spec") or {}
+        name, spec = meta.name_of(event.object), event.object.get("spec") or {}
+        if event.type == "DELETED":
+            self._specs.pop(name, None)
+            return []
         if spec.get("service") is None or self._specs.get(name) == spec:
             return []
         return [name]
 
-    def _of_service(self, service: Object) -> list[str]:
-        return self._with_target(meta.namespace_of(service), meta.name_of(service))
+    def _of_service(self, event: WatchEvent) -> list[str]:
+        return self._with_target(meta.namespace_of(event.object), meta.name_of(event.object))
 
-    def _of_slice(self, endpoint_slice: Object) -> list[str]:
-        return self._with_target(
-            meta.namespace_of(endpoint_slice), meta.labels_of(endpoint_slice).get(SERVICE_NAME, "")
-        )
+    def _of_slice(self, event: WatchEvent) -> list[str]:
+        service = meta.labels_of(event.object).get(SERVICE_NAME, "")
+        return self._with_target(meta.namespace_of(event.object), service)
 
     def _with_target(self, namespace: str, name: str) -> list[str]:
         return [

@@ -213,6 +213,15 @@ def test_removing_an_api_service_removes_its_route(session: Session) -> None:
     assert "metrics.k8s.io" not in groups(session)
 
 
+def test_an_api_service_that_was_removed_and_is_back_is_checked_at_once(session: Session) -> None:
+    name = f"{APISERVICES}/v1beta1.metrics.k8s.io"
+    service = session.request("GET", name).json()
+    assert session.request("DELETE", name).status == 200
+    again = {**service, "metadata": {"name": service["metadata"]["name"]}, "status": {}}
+    assert session.request("POST", APISERVICES, again).status == 201
+    assert condition(session) == ("True", "Passed", "all checks passed")
+
+
 def test_an_api_service_without_its_service_says_what_is_missing() -> None:
     session = bare_session()
     assert session.request("POST", APISERVICES, remote()).status == 201
