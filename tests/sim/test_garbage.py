@@ -61,6 +61,8 @@ SORTS: dict[str, tuple[int, str, str, Any, dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def session() -> scripted.Session:
+    gc.collect()
+    gc.freeze()  # what other tests left is not looked through each time
     session = scripted.Session(scripted.default_inputs(nodes=0))
     for name in ("there", "gone"):
         assert session.request("POST", MAPS, config_map(name)).status == 201

@@ -35,7 +35,6 @@ class Watch:
             self.whole += took
             self.longest = max(self.longest, took)
 
-        gc.collect()
         gc.disable()
         self._kernel._step = step  # type: ignore[method-assign]
         return self
