@@ -17,9 +17,11 @@ from lifecycle.api import bridge, cast, manifests, serializers
 AS = OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin")
 # the method, the type of its body, and its query, as kubectl has them
 VERBS = {
+    "update": ("PUT", "application/yaml", manifests.QUERY),
     "patch": ("PATCH", "application/merge-patch+json", manifests.QUERY),
     "delete": ("DELETE", "application/json", ""),
 }
+DRY_RUN = "dryRun=All"
 
 
 class ObjectRequest(APIView):
@@ -30,13 +32,17 @@ class ObjectRequest(APIView):
         operation_id="cluster_object_request",
     )
     def post(self, request: Request, cluster: str) -> Response:
-        """Change or delete one object, by a real request of somebody of the cast."""
+        """Replace, change or delete one object, by a real request of somebody of the cast."""
         given = serializers.ObjectRequestSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         sent = given.validated_data
         method, media, query = VERBS[sent["verb"]]
-        body = json.dumps(sent["patch"], separators=(",", ":")).encode()
-        return Response(answer_of(send(request, cluster, method, _path(sent), query, media, body)))
+        if sent["dry_run"]:
+            query = f"{query}&{DRY_RUN}".lstrip("&")
+        is_text = sent["verb"] == "update"
+        body = sent["manifest"] if is_text else json.dumps(sent["patch"], separators=(",", ":"))
+        reply = send(request, cluster, method, _path(sent), query, media, body.encode())
+        return Response(answer_of(reply))
 
 
 def actor_of(request: Request) -> cast.Actor:

@@ -100,6 +100,7 @@ class Apply(APIView):
         parameters=[
             acting.AS,
             OpenApiParameter("server-side", bool, description="apply to what is there, by force"),
+            OpenApiParameter("dry-run", bool, description="check all, store nothing"),
         ],
         responses=serializers.ResultsSerializer,
         operation_id="cluster_apply",
@@ -112,11 +113,13 @@ class Apply(APIView):
         version = Release.parse(str(told)) if told else releases.DEFAULT
         applies = request.query_params.get("server-side") == "true"
         way = manifests.APPLY if applies else manifests.CREATE
+        dry_run = request.query_params.get("dry-run") == "true"
         try:
             posts = manifests.posts(request.data or b"", version, actor.namespace, way)
         except manifests.ManifestError as error:
             raise exceptions.ValidationError({"detail": str(error)}) from error
-        return Response({"results": [_send(request, cluster, one, way) for one in posts]})
+        sent = [_send(request, cluster, one, way, dry_run) for one in posts]
+        return Response({"results": sent})
 
 
 class ServiceRequest(APIView):
@@ -207,13 +210,14 @@ class Cast(APIView):
 
 
 def _send(
-    request: Request, cluster: str, post: manifests.Post, way: manifests.Way
+    request: Request, cluster: str, post: manifests.Post, way: manifests.Way, dry_run: bool
 ) -> dict[str, Any]:
     result = {"kind": post.kind, "namespace": post.namespace, "name": post.name}
     if post.problem:
         problem = {"reason": "BadRequest", "message": post.problem, "causes": []}
         return {**result, "code": 400, **problem}
-    reply = acting.send(request, cluster, way.method, post.path, way.query, way.media, post.body)
+    query = f"{way.query}&{acting.DRY_RUN}" if dry_run else way.query
+    reply = acting.send(request, cluster, way.method, post.path, query, way.media, post.body)
     answer = acting.answer_of(reply)
     if reply.status < 400:
         stored = json.loads(reply.body).get("metadata", {})

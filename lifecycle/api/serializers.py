@@ -22,6 +22,9 @@ ACTIONS = (
 )
 
 
+MANIFEST_CHARACTERS_MAX = 3 * 2**20
+
+
 class BreakpointSerializer(serializers.Serializer[Any]):
     """Fields beside id and kind must equal those of the record or of its request."""
 
@@ -98,7 +101,7 @@ class ServiceAnswerSerializer(serializers.Serializer[Any]):
 class ObjectRequestSerializer(serializers.Serializer[Any]):
     """One change of one object that is there."""
 
-    verb = serializers.ChoiceField(choices=("patch", "delete"))
+    verb = serializers.ChoiceField(choices=("update", "patch", "delete"))
     api_version = serializers.RegexField(r"^([a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+$", max_length=300)
     resource = serializers.CharField(max_length=253, help_text="the plural, e.g. deployments")
     subresource = serializers.ChoiceField(required=False, default="", choices=("", "scale"))
@@ -110,11 +113,26 @@ class ObjectRequestSerializer(serializers.Serializer[Any]):
     patch = serializers.DictField(
         required=False, default=dict, help_text="a JSON merge patch; of a deletion its options"
     )
+    manifest = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=MANIFEST_CHARACTERS_MAX,
+        trim_whitespace=False, help_text="of an update: the whole object, as YAML or JSON",
+    )  # fmt: skip
+    dry_run = serializers.BooleanField(
+        required=False, default=False, help_text="all is checked, and nothing stored"
+    )
 
 
 class CauseSerializer(serializers.Serializer[Any]):
     field = serializers.CharField(allow_blank=True, help_text="e.g. spec.replicas")
     message = serializers.CharField(allow_blank=True)
+
+
+class OpenApiAnswerSerializer(serializers.Serializer[Any]):
+    """The schema of one kind, and those it refers to."""
+
+    root = serializers.CharField(allow_blank=True, help_text="its name; none where there is none")
+    schemas = serializers.DictField()
+    message = serializers.CharField(allow_blank=True, help_text="why there is none")
 
 
 class ObjectAnswerSerializer(serializers.Serializer[Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from lifecycle.api import acting, clusters, forks, schema, traces
+from lifecycle.api import acting, clusters, forks, openapi, schema, traces
 
 urlpatterns = [
     path("clusters", clusters.ClusterList.as_view()),
@@ -17,6 +17,7 @@ urlpatterns = [
         clusters.ServiceRequest.as_view(),
     ),
     path("clusters/<str:cluster>/object/request", acting.ObjectRequest.as_view()),
+    path("clusters/<str:cluster>/openapi", openapi.OpenApi.as_view()),
     path("clusters/<str:cluster>/objects", clusters.Objects.as_view()),
     path("clusters/<str:cluster>/object", clusters.ObjectAt.as_view()),
     path("clusters/<str:cluster>/startup", clusters.Startup.as_view()),

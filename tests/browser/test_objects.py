@@ -91,7 +91,7 @@ def test_a_deletion_asks_first_and_says_what_goes_with_it(look: Look, demo: Demo
     asking.run(demo, "old", 2)
     sight = look(COMPACT, query="theme=dark&lang=en&sel=object/deployments.apps/default/old")
     menu = opened(sight)
-    sight.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
+    sight.press("ArrowUp", "Enter")
     asked = menu.get_by_role("alertdialog")
     sight.says(asked, "and with it 1 × ReplicaSet, 2 × Pod.")
     expect(asked.get_by_role("button", name="Keep it")).to_be_focused()

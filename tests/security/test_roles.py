@@ -131,7 +131,8 @@ def test_every_route_lets_in_those_who_may(
                 right = status not in (401, 403)
             elif role == "viewer":
                 known = reads and path.rpartition("/")[2] not in ("control", "console", "apply",
-                                                                  "request", "import")  # fmt: skip
+                                                                  "request", "openapi",
+                                                                  "import")  # fmt: skip
                 right = (status not in (401, 403)) if known else status == 403
             else:
                 right = status == 401

@@ -10,17 +10,19 @@ import { kindOf, pluralOf } from './records.js';
 
 /**
  * @typedef {Object} ObjectRequest
- * @property {'patch'|'delete'} verb
+ * @property {'update'|'patch'|'delete'} verb
  * @property {string} api_version
  * @property {string} resource   the plural
  * @property {''|'scale'} subresource
  * @property {string} namespace
  * @property {string} name
  * @property {Record<string, any>} patch
+ * @property {string} [manifest]  of an update
+ * @property {boolean} [dry_run]  nothing is stored
  */
 /**
  * @typedef {Object} Act
- * @property {'scale'|'restart'|'cordon'|'uncordon'|'delete'} name
+ * @property {'replace'|'scale'|'restart'|'cordon'|'uncordon'|'delete'} name
  * @property {string} command  as it is typed
  * @property {string} said     what kubectl prints when it is done
  * @property {ObjectRequest} request
@@ -81,6 +83,19 @@ export function actsOf(write, { replicas, now }) {
     request: requestOf(write, 'delete', { propagationPolicy: 'Background' }),
   });
   return acts;
+}
+
+/** The line of kubectl that opens an editor. @param {WriteRecord} write */
+export const editLine = (write) => {
+  const { what, line } = namesOf(write);
+  return line(`edit ${what}`);
+};
+
+/** @param {WriteRecord} write @param {string} manifest  all of it @returns {Act} */
+export function replaceAct(write, manifest) {
+  const { full, line } = namesOf(write);
+  const request = { ...requestOf(write, 'update', {}), manifest };
+  return { name: 'replace', command: line('replace -f -'), said: `${full} replaced`, request };
 }
 
 /** How kubectl takes an object, how it prints it, and a whole line about it. */

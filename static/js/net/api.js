@@ -53,9 +53,15 @@ export function clusterApi(cluster) {
     },
     /** @param {import('../core/acts.js').ObjectRequest} request @param {string} user */
     act: (request, user) => post(`${base}/object/request?as=${encodeURIComponent(user)}`, request),
-    /** @param {string} manifest @param {string} user @param {boolean} merges */
-    apply: (manifest, user, merges) =>
-      ask(`${base}/apply?as=${encodeURIComponent(user)}&server-side=${merges}`, {
+    /** @param {string} version @param {string} kind @param {string} user */
+    openapi: (version, kind, user) =>
+      ask(`${base}/openapi?${new URLSearchParams({ 'api-version': version, kind, as: user })}`),
+    /**
+     * @param {string} manifest @param {string} user @param {boolean} merges
+     * @param {boolean} [dry]  nothing is stored
+     */
+    apply: (manifest, user, merges, dry = false) =>
+      ask(`${base}/apply?as=${encodeURIComponent(user)}&server-side=${merges}&dry-run=${dry}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/yaml' },
         body: manifest,

@@ -2,6 +2,7 @@
 /** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
 import { traces as tracesApi } from '../net/api.js';
 import { consoleActions } from './consoleactions.js';
+import { editorActions } from './editoractions.js';
 import { failureActions } from './failureactions.js';
 import { findActions } from './find.js';
 import { forkActions } from './forkactions.js';
@@ -55,6 +56,7 @@ export function actionsOf(app) {
     ...failureActions(app),
     ...findActions(app),
     ...objectActions(app),
+    ...editorActions(app, create(app)),
     ...forkActions(app, create(app)),
     ...questionActions(app, create(app)),
   };

@@ -105,6 +105,7 @@ export class App {
       picked: '', // the part of the manifest to be selected once it is drawn
       sure: false, // whether to start over was asked
       compared: /** @type {import('./revisions.js').Compared|null} */ (null), // two revisions
+      editor: /** @type {import('./editor.js').Editor|null} */ (null),
       deed: /** @type {import('./objectmenu.js').Deed|null} */ (null), // in the object's menu
       moved: false,
       dragging: false,

@@ -115,6 +115,7 @@ function manifest(ctx) {
       'div.send',
       null,
       h('span.soft', null, words.t('bench.kubectl')),
+      h('button.act', { onClick: () => act.openEditor() }, words.t('editor.open')),
       h(
         'button.act.first',
         { disabled: ui.sending > 0, onClick: () => act.send() },

@@ -2,6 +2,7 @@
 /** Help, the list of recordings and more, as dialogs above the page. */
 import { dialog } from './dialog.js';
 import { h, render } from './dom.js';
+import { editor } from './editor.js';
 import { glyph } from './glyphs.js';
 import { startupBlocks } from '../core/explain/startup.js';
 import { blockView, legend } from './inspector.js';
@@ -30,7 +31,8 @@ const KEYS = [
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderDialogs(host, ctx) {
   const { ui } = ctx;
-  const shown = { help, traces, startup, begin, revisions }[/** @type {'help'} */ (ui.dialog)];
+  const views = { help, traces, startup, begin, revisions, editor };
+  const shown = views[/** @type {'help'} */ (ui.dialog)];
   render(host, shown ? shown(ctx) : null);
   keepFocus(/** @type {HTMLElement|null} */ (host.querySelector('.dialog')));
 }

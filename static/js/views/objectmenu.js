@@ -3,7 +3,7 @@
  * The menu of the object that is looked at: what can be done with it, as a line of kubectl that can
  * be copied, and by a real request.
  */
-import { actsOf, goesWith, isScaled, replicasOf } from '../core/acts.js';
+import { actsOf, editLine, goesWith, isScaled, replicasOf } from '../core/acts.js';
 import { objectsOf } from '../core/cluster.js';
 import { isFork } from '../core/forks.js';
 import { kindOf, objectKey } from '../core/records.js';
@@ -20,6 +20,7 @@ import { menu } from './parts.js';
 
 /** @type {Record<Act['name'], string>} */
 const SIGNS = {
+  replace: 'change',
   scale: 'layers',
   restart: 'again',
   cordon: 'flagOff',
@@ -98,6 +99,7 @@ function items(ctx, write) {
   const waits = deed?.sends && (player.stopped || state.held);
   return [
     reason ? h('p.note', { key: 'reason', id: 'acts-reason' }, reason) : null,
+    editItem(ctx, write, reason),
     actsOf(write, { replicas, now: clock }).map((one) =>
       one.name === deed?.sure ? asks(ctx, write, one) : item(ctx, write, one, reason, isCount),
     ),
@@ -109,6 +111,28 @@ function items(ctx, write) {
       ? h('p.note.is-deny', { key: 'error', role: 'alert' }, glyph('deny'), deed.error)
       : null,
   ];
+}
+
+/** @param {Context} ctx @param {WriteRecord} write @param {string} reason */
+function editItem(ctx, write, reason) {
+  const { words, act } = ctx;
+  return h(
+    'div.deed',
+    { key: 'edit' },
+    h(
+      'button.item',
+      {
+        'aria-disabled': String(!!reason),
+        'aria-describedby': reason ? 'acts-reason' : false,
+        onClick: () => {
+          if (!reason) act.edit(write);
+        },
+      },
+      glyph('change'),
+      h('span', null, words.t('acts.edit')),
+    ),
+    commandLine(ctx, editLine(write)),
+  );
 }
 
 /** @param {Context} ctx @param {WriteRecord} write @param {Act} one @param {string} reason */

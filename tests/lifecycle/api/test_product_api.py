@@ -141,6 +141,21 @@ def test_a_change_of_an_object_is_one_request_of_that_user(demo: Demo) -> None:
     assert sent["path"] == "/api/v1/nodes/a%20b%2F..%2Fc%3Fd"
 
 
+def test_a_dry_run_says_so_to_the_server(demo: Demo) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
+    call(demo, "POST", "clusters/demo/apply?dry-run=true", pod)
+    assert demo.act("seen")["last_post"]["query"].endswith("&dryRun=All")
+
+    text = "apiVersion: v1\nkind: Pod\n"
+    one = {"api_version": "v1", "resource": "pods", "namespace": "default", "name": "a"}
+    update = {"verb": "update", **one, "manifest": text, "dry_run": True}
+    call(demo, "POST", "clusters/demo/object/request", update)
+    sent = demo.act("seen")["last_post"]
+    assert (sent["method"], sent["path"]) == ("PUT", "/api/v1/namespaces/default/pods/a")
+    assert sent["query"] == "fieldManager=page&fieldValidation=Strict&dryRun=All"
+    assert (sent["headers"]["content-type"], sent["body"]) == ("application/yaml", text)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -257,7 +272,7 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 19
+    assert len(schema["paths"]) == 20
     for operations in schema["paths"].values():
         for method in operations.keys() & {"get", "post", "put", "delete"}:
             assert {"token": []} in operations[method]["security"]
