@@ -24,7 +24,7 @@ from apiserver_app.machinery.meta import Credential, Object, ResourceInfo
 from apiserver_app.pipeline import REQUEST_WORK, Pipeline
 from apiserver_app.registry.conversion import convert
 from apiserver_app.registry.generic import Selection
-from apiserver_app.registry.watchcache import Change, Subscription
+from apiserver_app.registry.watchcache import Change, Sink, Subscription
 
 Params = dict[str, list[str]]  # of a query
 # by the resource of a request, or its verb, the bucket of the client set that sends it; None for
@@ -307,21 +307,16 @@ class LocalWatch:
         self._audit = audit
         self._cluster = cluster
         self._events: waiting.Mailbox[WatchEvent] = waiting.Mailbox(cluster.kernel)
+        # what a webhook would have to convert is seen as it is stored
+        converts = info.custom is not None and info.custom.webhook is None
+        converted = info if converts else None
         self._subscription = Subscription(
             name, info.storage, info.etcd_prefix(selection.namespace),
-            selection.selects(cluster.strategy(info)), self._sink,
+            selection.selects(cluster.strategy(info)), _into(self._events, converted),
             node=selection.node() if info.storage == "pods" else None, named=named,
             key=selection.key(info), on_end=self._events.close,
         )  # fmt: skip
-        # what a webhook would have to convert is seen as it is stored
-        converts = info.custom is not None and info.custom.webhook is None
-        self._info = info if converts else None
         cluster.cache.subscribe(self._subscription, after or cluster.store.revision)
-
-    def _sink(self, kind: str, change: Change, obj: Object) -> None:
-        if self._info is not None:
-            obj = convert.to_served(self._info, obj)
-        self._events.put(WatchEvent(kind, obj))
 
     async def next(self) -> WatchEvent | None:
         return await self._events.get()
@@ -334,6 +329,18 @@ class LocalWatch:
             self._audit.complete(self._cluster.kernel.now)
         self._cluster.cache.unsubscribe(self._subscription)
         self._events.close()
+
+
+def _into(events: waiting.Mailbox[WatchEvent], converted: ResourceInfo | None) -> Sink:
+    """Puts what a watch is sent into its mailbox, and knows nothing of the watch: so nothing refers
+    to itself when the watch ends."""
+
+    def put(kind: str, _change: Change, obj: Object) -> None:
+        if converted is not None:
+            obj = convert.to_served(converted, obj)
+        events.put(WatchEvent(kind, obj))
+
+    return put
 
 
 def path_of(info: ResourceInfo, namespace: str, name: str, subresource: str) -> str:

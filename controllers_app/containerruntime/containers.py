@@ -224,6 +224,11 @@ class Container(Instance):
             self._files.disk.free()
         self._files = self._variables = None
 
+    def drop(self) -> None:
+        """Nobody can ask for it any more."""
+        self.log.drop()
+        self.main = None
+
 
 class Containers:
     """The containers of one node that somebody looked into, or whose commands are run."""
@@ -278,7 +283,7 @@ class Containers:
         for instances in self._instances.pop(uid, {}).values():
             for container in instances:
                 container.end(self.host.environment.kernel.now)
-                container.log.drop()
+                container.drop()
 
     def _add(self, container: Container) -> None:
         """Keep it, and of its name one instance more at most."""
@@ -287,7 +292,7 @@ class Containers:
         instances.append(container)
         instances.sort(key=_since)
         for old in instances[:-INSTANCES_MAX]:
-            old.log.drop()
+            old.drop()
         del instances[:-INSTANCES_MAX]
 
 

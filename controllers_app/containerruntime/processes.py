@@ -154,7 +154,13 @@ class ContainerProcess:
         self.container.cgroup.enter()
         label = self.container.label(None if self.pid == 1 else self.argv)
         self.task = kernel.spawn(name, self._run(), background=False, span=0, label=label)
-        self.task.on_done.append(lambda _task: self.runner.exit())
+        self.task.on_done.append(self._part)
+
+    def _part(self, _task: Task) -> None:
+        """It has ended: lets go of all that refers to it, so that its memory is free at once."""
+        self.runner.exit()
+        self.shell = None
+        del self.io, self.source
 
     async def _run(self) -> None:
         code = 0

@@ -58,14 +58,17 @@ class Job:
 
     def kill(self, signal: str = "TERM") -> None:
         if self.code is None and self.task is not None:
+            kernel = self._shell.runner.kernel
             self.ended(KILLED + NUMBERS.get(signal, 15))
-            self._shell.runner.kernel.cancel(self.task)
+            kernel.cancel(self.task)
 
     def ended(self, code: int) -> None:
         if self.code is None:
             self.code = code
-            self._shell.machine.left(self)
-            self._shell.runner.poke()
+            shell = self._shell
+            del self._shell  # which keeps its jobs: they would not be free without the other
+            shell.machine.left(self)
+            shell.runner.poke()
 
 
 async def pipe(shell: Shell, items: list[syntax.Command], io: Io) -> int:

@@ -100,6 +100,10 @@ class Foreground(msgspec.Struct):
     worked: float = 0.0
 
 
+def _nobody() -> bool:
+    return False
+
+
 class Runner:
     """How one process gets on in virtual time, with its shells and commands.
 
@@ -148,7 +152,8 @@ class Runner:
         return made
 
     def exit(self) -> None:
-        """The process has ended."""
+        """The process has ended; it lets go of who watched it."""
+        self._is_watched = _nobody
         self.hold(0)
         self.cgroup.exit()
 

@@ -46,6 +46,10 @@ class Share:
         self.pending: Pending | None = None
         self.requests: nodeinfo.Amounts = {}  # the sum of what its containers were given
 
+    def part(self) -> None:
+        """Lets go of the worker, once nothing is asked of this any more."""
+        del self._worker
+
     @property
     def pod(self) -> Object:
         return self._worker.pod

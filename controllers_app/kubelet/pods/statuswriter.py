@@ -34,6 +34,10 @@ class StatusWriter:
         self._worker = worker
         self._last: Object | None = None  # what was written last
 
+    def part(self) -> None:
+        """Lets go of the worker, once nothing is asked of this any more."""
+        del self._worker
+
     async def set_status(
         self,
         generate: Callable[[], Object],

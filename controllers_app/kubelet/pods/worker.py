@@ -173,10 +173,10 @@ class PodWorker:
         self._part()
 
     def _part(self) -> None:
-        """Parts from the containers once nothing happens here any more, so that the pod's memory
-        is free without a search for cycles."""
+        """Parts from what refers to this at the pod's end: its memory is free at once."""
         if self.state == "gone" and not self._tasks:
-            self.containers.part()
+            for part in (self.containers, self.share, self.status):
+                part.part()
 
     async def worked(self, revision: int, do: Callable[[], Coroutine[Any, Any, str]]) -> None:
         """Runs `do` in a span of its own, and retries it on API errors."""
