@@ -20,6 +20,7 @@ import orjson
 
 from apiserver_app.machinery import meta, rand
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.serializer import compact
 from apiserver_app.machinery.syntax import quantity
 
 HASHES_CACHED_MAX = 1024
@@ -35,7 +36,7 @@ def pod_template_hash(
     template: meta.Object, version: Release, collision_count: int | None = None
 ) -> str:
     """The hash of a defaulted template in a cluster of that version, e.g. `5869d7778c`."""
-    key = orjson.dumps(template, option=orjson.OPT_SORT_KEYS)
+    key = compact.encode(template, sort_keys=True)
     return _hash(key, version, collision_count)
 
 

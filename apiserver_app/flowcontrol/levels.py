@@ -26,6 +26,7 @@ from apiserver_app.flowcontrol.workestimator import SERVICE_SECONDS, WIDEST, Wor
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.kernel import SECOND, Kernel
+from apiserver_app.machinery.serializer import compact
 from apiserver_app.machinery.waiting import Signal
 
 MESSAGE = "Too many requests, please try again later."
@@ -45,7 +46,7 @@ class Flow:
     decision: Decision = field(init=False)  # about a request of one seat that is served at once
 
     def __post_init__(self) -> None:
-        self.decision = Decision("allow", orjson.Fragment(orjson.dumps(self.detail)))
+        self.decision = Decision("allow", orjson.Fragment(compact.encode(self.detail)))
 
 
 class Queue(msgspec.Struct, eq=False):

@@ -15,8 +15,9 @@ from apiserver_app.authprotocols import Try
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.machinery import memos
 from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.serializer import compact
 
-KEPT_MAX = 2048  # the same few come again; those about one object never do
+KEPT_MAX = 512  # the same few come again; those about one object never do
 
 
 class Allowed:
@@ -58,7 +59,7 @@ class Allowed:
 
 
 def _encoded(detail: Object) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(detail))
+    return orjson.Fragment(compact.encode(detail))
 
 
 def authentication(user: User | None, tries: Sequence[Try]) -> Object:

@@ -17,6 +17,7 @@ import orjson
 from apiserver_app.handlers.input.readpath import Read
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.serializer import compact
 
 AGGREGATOR, KUBE, EXTENSIONS = "kube-aggregator", "kube-apiserver", "apiextensions-apiserver"
 CHAIN = (AGGREGATOR, KUBE, EXTENSIONS)
@@ -79,4 +80,4 @@ def _encoded(server: str, mux: str, read: Read | None) -> orjson.Fragment:
     detail = _detail(server, mux)
     if read is not None:
         detail["read"] = read._asdict()
-    return orjson.Fragment(orjson.dumps(detail))
+    return orjson.Fragment(compact.encode(detail))

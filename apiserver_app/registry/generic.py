@@ -15,7 +15,7 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import orjson
@@ -26,7 +26,7 @@ from apiserver_app.etcd.put import REQUEST_BYTES_MAX
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.serializer import gojson
+from apiserver_app.machinery.serializer import compact, gojson
 from apiserver_app.machinery.syntax import fields, labels
 from apiserver_app.registry import storagecalls, watchcache
 from apiserver_app.registry.conversion import convert, protobuflists
@@ -254,7 +254,8 @@ class Storage:
 
     def _as_read(self, info: ResourceInfo, obj: Object) -> Object:
         """An object that is not stored, as it would read back."""
-        return protobuflists.without(info, obj) if protobuflists.MARK in encode(obj) else obj
+        is_marked = protobuflists.MARK in orjson.dumps(obj)
+        return protobuflists.without(info, obj) if is_marked else obj
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -297,11 +298,11 @@ class Storage:
         name, namespace = metadata["name"], metadata.get("namespace", "")
         self._check_unchanged(info, key, name, prev)
         stored = convert.to_stored(info, obj)
-        value = encode(stored)
+        value = compact.encode(stored)
         if protobuflists.MARK in value:
             obj = protobuflists.without(info, obj)
             stored = convert.to_stored(info, obj)
-            value = encode(stored)
+            value = compact.encode(stored)
         if len(value) > REQUEST_BYTES_MAX:
             raise errors.unclassified("etcdserver: request is too large")
         self._check_size(info, key, namespace, name, len(value))
@@ -377,11 +378,6 @@ def not_found(info: ResourceInfo, name: str) -> errors.ApiError:
     error = errors.not_found(info.group, info.plural, name)
     error.about = {"end": "absent"}
     return error
-
-
-def encode(obj: Any) -> bytes:
-    """Compact JSON, in a buffer of exactly its size."""
-    return bytes(memoryview(orjson.dumps(obj)))
 
 
 def encode_token(revision: int, last: str, prefix: str) -> str:

@@ -13,6 +13,7 @@ import orjson
 
 from apiserver_app.etcd.mvcc import Entry, Store
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.serializer import compact
 
 PREFIX = "/registry/masterleases/"
 TTL_SECONDS, RENEW_SECONDS = 15, 10
@@ -27,7 +28,7 @@ def renew(store: Store, address: str, lease: int) -> None:
         "kind": "Endpoints", "apiVersion": "v1", "metadata": {"generation": generation},
         "subsets": [{"addresses": [{"ip": address}]}],
     }  # fmt: skip
-    store.put(PREFIX + address, orjson.dumps(obj), lease=lease)
+    store.put(PREFIX + address, compact.encode(obj), lease=lease)
 
 
 def remove(store: Store, address: str) -> None:

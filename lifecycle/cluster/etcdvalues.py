@@ -16,8 +16,8 @@ from apiserver_app.etcd.server import Decoded
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
-from apiserver_app.machinery.serializer import protobuf, protoencode
-from apiserver_app.registry import generic, masterleases, watchcache
+from apiserver_app.machinery.serializer import compact, protobuf, protoencode
+from apiserver_app.registry import masterleases, watchcache
 from apiserver_app.registry.core.service import ranges
 
 # groups whose objects a real cluster stores as JSON, as it does custom resources
@@ -58,7 +58,7 @@ class Values:
         if obj is None:
             return Decoded(value)
         obj["metadata"]["resourceVersion"] = str(revision)
-        return Decoded(generic.encode(obj), info, obj)
+        return Decoded(compact.encode(obj), info, obj)
 
     def _resource(self, key: str) -> ResourceInfo | None:
         if not key.startswith("/registry/"):

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from typing import Any, Protocol
 
 import msgspec
-import orjson
 
 from apiserver_app.auth import reviewing
 from apiserver_app.authprotocols import Attributes, Rules, Try
@@ -21,6 +20,7 @@ from apiserver_app.egress.kubeconfigs import Target
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object, User
+from apiserver_app.machinery.serializer import compact
 from apiserver_app.machinery.syntax import fields, labels
 
 SOURCE = "staging/src/k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go"
@@ -59,7 +59,7 @@ class Webhook:
         skipped = self._answer_by_conditions(attributes)
         if skipped is not None:
             return skipped
-        key = orjson.dumps(review["spec"], option=orjson.OPT_SORT_KEYS)
+        key = compact.encode(review["spec"], sort_keys=True)
         status = self._cached(key)
         detail: dict[str, Any] = {"review": review["spec"]}
         if status is not None:

@@ -20,6 +20,7 @@ from apiserver_app.http.tables import customresources, forms, pods, policy
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Custom, Object
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.serializer import compact
 from apiserver_app.registry.apps.daemonset import TEMPLATE_GENERATION
 
 _COLUMNS_FILE = Path(__file__).with_name("columns.json")
@@ -156,12 +157,12 @@ def _columns_file() -> tuple[dict[str, list[list[Any]]], dict[str, str]]:
 
 
 def _custom_columns(custom: Custom) -> bytes:
-    return orjson.dumps(customresources.columns(custom, columns(forms.CUSTOM)))
+    return compact.encode(customresources.columns(custom, columns(forms.CUSTOM)))
 
 
 @functools.cache
 def _encoded_columns(form: str, release: Release) -> bytes:
-    return orjson.dumps(columns(form, release))
+    return compact.encode(columns(form, release))
 
 
 @functools.cache

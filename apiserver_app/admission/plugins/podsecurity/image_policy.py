@@ -21,6 +21,7 @@ from apiserver_app.egress import kubeconfigs, outbound
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.serializer import compact
 from apiserver_app.machinery.syntax import goduration
 
 API_VERSION = "imagepolicy.k8s.io/v1alpha1"
@@ -67,7 +68,7 @@ class ImagePolicyWebhook(Plugin):
 
     async def validate(self, attributes: Attributes) -> Verdict:
         review = _review(attributes)
-        key = orjson.dumps(review["spec"], option=orjson.OPT_SORT_KEYS)
+        key = compact.encode(review["spec"], sort_keys=True)
         cached = self._cached.get(key)
         if cached is not None and cached[0] > attributes.now:
             status, origin = cached[1], "remembered"

@@ -23,6 +23,7 @@ from apiserver_app.etcd.mvcc import Entry, Store
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.serializer import compact
 from apiserver_app.registry.core.service import ips
 
 ADDRESSES, PORTS = "/registry/ranges/serviceips", "/registry/ranges/servicenodeports"
@@ -89,7 +90,7 @@ class Ranges:
             return
         obj = {"kind": "RangeAllocation", "range": self._specs[key], "taken": sorted(desired)}
         try:
-            self._store.put(key, orjson.dumps(obj))
+            self._store.put(key, compact.encode(obj))
         except StoreError as error:
             raise errors.ApiError(500, "", str(error)) from error
 
