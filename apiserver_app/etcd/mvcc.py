@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from apiserver_app.etcd.backend import Backend, LogRow
 from apiserver_app.etcd.errors import CompactedError, FutureRevError, StoreError
+from apiserver_app.etcd.tombstones import Tombstones
 
 
 class Entry(NamedTuple):
@@ -73,8 +74,7 @@ class Store:
         self.granted: dict[
             int, Lease
         ] = {}  # those that were asked for; others end as their id says
-        # deleted keys and the revision of their delete: what a re-creation follows on
-        self._graves: dict[str, int] = {}
+        self._tombstones = Tombstones(self._find_tombstone)
 
     def recover(
         self, revision: int, compacted: int, granted: Mapping[str, Sequence[int]] | None = None
@@ -85,7 +85,7 @@ class Store:
         self.granted = {int(lease): Lease(*values) for lease, values in (granted or {}).items()}
         for row in self.backend.newest():
             if row.deleted:
-                self._graves[row.key] = row.revision
+                self._tombstones.add(row.key, row.revision, revision)
             else:
                 self._set(_entry(row))
                 if row.lease:
@@ -166,8 +166,8 @@ class Store:
         revision = self.revision + 1
         if old is None:
             entry = Entry(key, value, revision, revision, 1, lease)
-            grave = self._graves.pop(key, 0)
-            row = LogRow(revision, key, value, None, revision, grave, 1, lease, False)
+            deleted = self._tombstones.take(key)
+            row = LogRow(revision, key, value, None, revision, deleted, 1, lease, False)
         else:
             version = old.version + 1
             create = old.create_revision
@@ -210,7 +210,7 @@ class Store:
         )
         del self._index[key]
         self.bytes -= len(old.value)
-        self._graves[key] = revision
+        self._tombstones.add(key, revision, self.pending[0].revision - 1)
         bucket = self._buckets[_bucket(key)]
         del bucket[bisect_left(bucket, key)]
         if old.lease:
@@ -235,7 +235,7 @@ class Store:
             until = min(until, self.pending[0].revision - 1)
         if until <= self._cleared:
             return 0
-        self._graves = {key: at for key, at in self._graves.items() if at > until}
+        self._tombstones.clear(until)
         after, self._cleared = self._cleared, until
         return self.backend.clear(after, until)
 
@@ -297,6 +297,10 @@ class Store:
         return len(keys)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _find_tombstone(self, key: str) -> int:
+        row = next(iter(self.backend.until(key, self.revision, exact=True)), None)
+        return row.revision if row is not None and row.deleted else 0
 
     def _previous(self, row: LogRow) -> Entry | None:
         if row.old_value is not None:

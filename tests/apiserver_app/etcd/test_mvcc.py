@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import pytest
 from django.db import IntegrityError, connection
 
 from apiserver_app import models
-from apiserver_app.etcd import log
+from apiserver_app.etcd import log, tombstones
 from apiserver_app.etcd.backend import (
     Backend,
     ClusterState,
@@ -383,6 +384,36 @@ def test_a_recreated_key_follows_on_its_delete_until_that_is_cleared(stored: Sto
     etcd.put(POD + "a", b"")
     etcd.put(POD + "b", b"")
     assert [row.prev_revision for row in etcd.pending] == [0, 4]
+
+
+def test_a_key_follows_on_its_delete_however_many_were_deleted_since(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tombstones, "KEPT_MAX", 4)
+    rand = random.Random(1)
+    deleted: dict[str, int] = {}
+    present: set[str] = set()
+    for round_ in range(400):
+        name = f"{POD}{rand.randrange(40)}"
+        if name in present:
+            stored.etcd.delete(name)
+            present.remove(name)
+            deleted[name] = stored.etcd.revision
+        else:
+            stored.etcd.put(name, b"")
+            present.add(name)
+            assert stored.etcd.pending[-1].prev_revision == deleted.pop(name, 0)
+        if not rand.randrange(5):
+            stored.commit()
+        if round_ == 200:
+            stored.commit()
+            stored.etcd = stored.reopened()
+        if round_ == 300:
+            stored.commit()
+            until = stored.etcd.revision - 20
+            stored.etcd.compact(until)
+            stored.etcd.clear(until)
+            deleted = {key: at for key, at in deleted.items() if at > until}
 
 
 def test_a_lease_loses_keys_that_are_deleted_or_move_to_another(stored: Stored) -> None:
