@@ -18,7 +18,7 @@ from apiserver_app.machinery.types.fieldsets import LEAF, SELF, Trie
 from apiserver_app.machinery.types.schema import LEAVES, Field, Schema
 
 PLANS_MAX = 512  # plans cached per type
-TRIES_MAX = 512  # results cached per plan
+TRIES_MAX = 256  # results cached per plan
 
 Change = tuple[Trie | None, Trie | None]  # (added or modified, removed)
 Adder = Callable[[Any], Trie | None]

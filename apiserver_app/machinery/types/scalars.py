@@ -20,6 +20,7 @@ from typing import Any
 Convert = Callable[[Any], Any]
 
 REMEMBERED_MAX = 8192
+TIMES_REMEMBERED_MAX = 1024  # a time comes again soon or never
 
 RFC3339 = "2006-01-02T15:04:05Z07:00"
 RFC3339_MICRO = "2006-01-02T15:04:05.000000Z07:00"
@@ -299,7 +300,7 @@ def micro_time(value: Any) -> Any:
     raise wrong(value, "string", UNMARSHALER)
 
 
-@functools.lru_cache(maxsize=REMEMBERED_MAX)
+@functools.lru_cache(maxsize=TIMES_REMEMBERED_MAX)
 def time_text(text: str) -> str:
     moment = _parsed(text, RFC3339)
     if _PLAIN_TIME.fullmatch(text):
@@ -307,7 +308,7 @@ def time_text(text: str) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
-@functools.lru_cache(maxsize=REMEMBERED_MAX)
+@functools.lru_cache(maxsize=TIMES_REMEMBERED_MAX)
 def micro_time_text(text: str) -> str:
     moment = _parsed(text, RFC3339_MICRO)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
