@@ -44,6 +44,8 @@ QUERIES = (
     f"{SELECTED}={OTHER}&watch=1", f"{SELECTED}%21={MINE}", f"{SELECTED}={MINE},metadata.name!=x",
     f"{SELECTED}={OTHER},metadata.name={MINE}", f"{SELECTED}={MINE}&{SELECTED}={OTHER}",
     f"{SELECTED}={MINE}%5C,", f"{SELECTED}=={MINE}&watch=1", "labelSelector=planted", "limit=1",
+    f"{SELECTED}={MINE}&watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+    f"{SELECTED}={MINE}&watch=1&resourceVersion=1",
 )  # fmt: skip
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 

@@ -30,6 +30,9 @@ class Wire(StringTransport):
 
     dataBuffer, offset, _tempDataLen = b"", 0, 0
 
+    def setTcpNoDelay(self, _enabled: bool) -> None:
+        return
+
     @property
     def text(self) -> str:
         return str(self.value(), "latin-1")

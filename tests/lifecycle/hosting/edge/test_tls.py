@@ -8,6 +8,7 @@ import json
 import socket
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -15,6 +16,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from lifecycle.hosting.edge.adapter import tls
+
+from lifecycle.hosting.edge.adapter import server  # isort: skip
+from twisted.internet import task
+from twisted.protocols.tls import TLSMemoryBIOFactory
+
+from tests.lifecycle.hosting.edge.test_channel import Server, Wire
 from tests.lifecycle.hosting.running import Demo
 
 
@@ -66,6 +74,29 @@ def test_a_session_is_not_resumed_and_so_never_without_its_chain(
         assert json.loads(connection.getresponse().read())["tls"][5] != []
         assert connection.sock.session_reused is False
         session = connection.sock.session
+
+
+@pytest.mark.parametrize("begun", [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01"])
+def test_a_client_that_never_finishes_its_hello_is_given_up(tmp_path: Path, begun: bytes) -> None:
+    """CVE-2026-73500 of etcd: connections that say nothing were kept for ever."""
+    clock, times = task.Clock(), Server.times
+    inner: Any = server.EdgeFactory(Server())
+    inner.reactor = clock
+    context: Any = tls.ServerContext(
+        *make_certificate(tmp_path, "kubernetes", "apiserver", "x"), []
+    )
+    factory = TLSMemoryBIOFactory(context, False, inner, clock)  # type: ignore[arg-type]
+    factory.protocol = tls.Transport
+    connection: Any = factory.buildProtocol(None)
+    wire: Any = Wire()  # type: ignore[no-untyped-call]
+    connection.makeConnection(wire)
+    if begun:
+        connection.dataReceived(begun)
+    clock.advance(times.head - 1)
+    assert not wire.disconnecting and not wire.disconnected
+    clock.advance(1)
+    clock.advance(times.closing)
+    assert wire.disconnecting or wire.disconnected
 
 
 def test_old_versions_of_tls_are_refused(demo: Demo) -> None:
