@@ -9,7 +9,8 @@ import { History } from '../../static/js/core/history.js';
 import { knownAt } from '../../static/js/core/known.js';
 import { cycleAt, outcome } from '../../static/js/core/schedule.js';
 import { storyOf } from '../../static/js/core/story.js';
-import { rangeAt, ticksOf, timelineAt } from '../../static/js/core/timeline.js';
+import { rangeAt, ticksOf } from '../../static/js/core/axis.js';
+import { timelineAt } from '../../static/js/core/timeline.js';
 import { difference, patchLines, shortPath, yaml } from '../../static/js/core/yaml.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
@@ -351,12 +352,12 @@ test('the cursor lies inside the range that is shown, and ticks are round number
   const { index } = at('full');
   const [root] = index.roots;
   for (const seq of [root + 30, root + 400, must(index.trails.get(root)?.at(-1)) - 10]) {
-    const range = rangeAt(index, {}, seq, 1);
+    const range = rangeAt(index, {}, seq);
     const { t } = must(index.record(seq));
     assert.ok(t >= range.from && t <= range.to, `record ${seq}`);
-    assert.ok(ticksOf(range, 8).length <= 9);
+    assert.ok(ticksOf(range, 8).ticks.length <= 9);
   }
-  assert.ok(rangeAt(index, {}, index.last, 1).rests);
+  assert.ok(rangeAt(index, {}, index.last).rests);
 });
 
 test('YAML quotes what would be read as something else', () => {

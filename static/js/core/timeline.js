@@ -4,6 +4,7 @@
  * times and names only; pixels are the view's business. Past and future of the cursor alike.
  */
 import { ancestry, cause, trailOf } from './follow.js';
+import { activityOf } from './activity.js';
 import { compareNames } from './cluster.js';
 import { lanesAtRest } from './facts.js';
 import { lastAtMost, lastRecordAt } from './index.js';
@@ -12,7 +13,7 @@ import { isOrdinary, writeOf } from './corridor.js';
 
 /** @typedef {import('./index.js').Index} Index */
 /** @typedef {import('./index.js').Span} Span */
-/** @typedef {import('./follow.js').Follow} Follow */
+/** @typedef {import('./follow.js').Follow & {all?: boolean}} Seen  all: whatever it goes back to */
 
 /**
  * @typedef {Object} Bar
@@ -37,15 +38,14 @@ import { isOrdinary, writeOf } from './corridor.js';
 
 const BARS_MAX = 400;
 const ARROWS_MAX = 60;
-const WIDTH_US_MIN = 1000;
 const LOOK_BACK = 3000;
 
 /**
- * @param {Index} index @param {Follow} follow @param {number} seq
+ * @param {Index} index @param {Seen} follow @param {number} seq
  * @param {{from: number, to: number}} range
  */
 export function timelineAt(index, follow, seq, range) {
-  const trail = trailOf(index, follow, seq);
+  const trail = wayOf(index, follow, seq);
   const draft = new Draft(index, seq, range);
   const seen = new Set();
   let current = 0;
@@ -61,9 +61,15 @@ export function timelineAt(index, follow, seq, range) {
     if (span.seq <= seq && span.cls !== 'minor' && span.cls !== 'read') current = span.seq;
     draft.span(span);
   }
-  const here = trail[lastAtMost(trail, seq)];
+  const way = trailOf(index, follow, seq);
+  const here = way[lastAtMost(way, seq)];
   const span = here ? index.spanOf(/** @type {any} */ (index.record(here))) : null;
   return draft.finish(span && span.cls !== 'minor' ? span : index.spans.get(current) || null);
+}
+
+/** The followed way, or all that went on. @returns {number[]} */
+function wayOf(/** @type {Index} */ index, /** @type {Seen} */ seen, /** @type {number} */ seq) {
+  return seen.all ? activityOf(index).trail : trailOf(index, seen, seq);
 }
 
 /**
@@ -318,7 +324,7 @@ class Draft {
 }
 
 /** @param {Index} index @param {string[]} ids */
-function sortLanes(index, ids) {
+export function sortLanes(index, ids) {
   const order = ['kubectl', 'apiserver', 'etcd', ...lanesAtRest(index)];
   const rank = (/** @type {string} */ id) => {
     const at = order.indexOf(id);
@@ -331,10 +337,10 @@ function sortLanes(index, ids) {
 
 /**
  * What stands at a time of the followed way: its hop then, and the newest revision. Null before it.
- * @param {Index} index @param {Follow} follow @param {number} cursor @param {number} t
+ * @param {Index} index @param {Seen} follow @param {number} cursor @param {number} t
  */
 export function previewAt(index, follow, cursor, t) {
-  const trail = trailOf(index, follow, cursor);
+  const trail = wayOf(index, follow, cursor);
   const at = placeOf(index, trail, t, true) - 1;
   const record = at < 0 ? undefined : index.record(trail[at]);
   if (!record) return null;
@@ -348,73 +354,6 @@ function whatIs(open) {
   if (open.kind === 'work') return open.component;
   if (open.kind !== 'request') return `${open.node} ${open.step}`;
   return `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`;
-}
-
-/** A width that reads well: 1, 2 or 5 times a power of ten. @param {number} us */
-export function niceWidth(us) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(us, 1)));
-  for (const step of [1, 1.5, 2, 3, 4, 5, 6, 8, 10]) if (us <= step * power) return step * power;
-  return 10 * power;
-}
-
-/**
- * What part of time to show so that the last hops can be told apart. Zoom is a factor, 1 as chosen.
- * @param {Index} index @param {Follow} follow @param {number} seq @param {number} zoom
- */
-export function rangeAt(index, follow, seq, zoom) {
-  const trail = trailOf(index, follow, seq);
-  const at = lastAtMost(trail, seq);
-  // long after its last hop a way is shown as it came to rest, not as a speck in the past
-  const now = index.record(seq)?.t || 0;
-  if (at < 0) return { from: 0, to: 0, origin: 0, t: 0, empty: true, rests: false };
-  const isOver = at === trail.length - 1 && !isAtWork(index, trail, at);
-  const t = isOver ? Math.min(now, restOf(index, trail, at)) : now;
-  const origin = index.record(trail[0])?.t || 0;
-  const isPast = now > t;
-  const back = isPast ? origin : index.record(trail[Math.max(0, at - 170)])?.t || origin;
-  const ahead = index.record(trail[Math.min(trail.length - 1, at + 60)])?.t || t;
-  const room = Math.min(Math.max(ahead - t, (t - back) * 0.35), (t - back) * 0.6 + 300);
-  const width = niceWidth(Math.max(WIDTH_US_MIN, (t - back + room) * 1.08)) / zoom;
-  const from = t - origin < width * 0.8 ? origin : t - width * 0.68;
-  return { from, to: from + width, origin, t, empty: false, rests: isPast };
-}
-
-/**
- * Whether a kubelet is still at a step of this way, such as pulling an image.
- * @param {Index} index @param {number[]} trail @param {number} at
- */
-function isAtWork(index, trail, at) {
-  const ended = new Set();
-  for (let i = at; i >= 0 && i > at - LOOK_BACK; i -= 1) {
-    const record = /** @type {any} */ (index.record(trail[i]));
-    if (!record || record.kind !== 'kubelet') continue;
-    const id = `${record.pod} ${record.step}`;
-    if (record.state === 'begin' && !ended.has(id)) return true;
-    ended.add(id);
-  }
-  return false;
-}
-
-/** @param {Index} index @param {number[]} trail @param {number} at */
-function restOf(index, trail, at) {
-  const last = index.record(trail[at])?.t || 0;
-  const first = index.record(trail[0])?.t || 0;
-  return last + (last - first) * 0.15 + WIDTH_US_MIN;
-}
-
-/** @param {{from: number, to: number, origin: number}} range @param {number} most */
-export function ticksOf(range, most) {
-  const step = niceStep((range.to - range.from) / most);
-  const ticks = [];
-  const first = Math.ceil((range.from - range.origin) / step) * step;
-  for (let at = first; range.origin + at <= range.to; at += step) ticks.push(at);
-  return ticks;
-}
-
-/** @param {number} us */
-function niceStep(us) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(us, 1)));
-  return [1, 2, 5, 10].map((s) => s * power).find((s) => s >= us) || power * 10;
 }
 
 /**
@@ -434,7 +373,8 @@ export function areasAt(index, seq, range, slices) {
   for (let i = writes.length - 1; i >= 0; i -= 1) {
     const write = writes[i];
     if (write.t < range.from) break;
-    if (write.seq > seq || write.resource !== 'pods' || write.namespace === 'kube-system') continue;
+    if (write.seq > seq || write.t > range.to) continue;
+    if (write.resource !== 'pods' || write.namespace === 'kube-system') continue;
     const slot = Math.min(slices - 1, Math.floor((write.t - range.from) / width));
     const what = podChange(index, write);
     if (what && slot >= 0) areas[what][slot] += 1;

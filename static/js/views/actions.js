@@ -1,6 +1,7 @@
 // @ts-check
 /** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
 import { traces as tracesApi } from '../net/api.js';
+import { axisActions } from './axisactions.js';
 import { consoleActions } from './consoleactions.js';
 import { editorActions } from './editoractions.js';
 import { failureActions } from './failureactions.js';
@@ -48,6 +49,7 @@ export function actionsOf(app) {
   return {
     ...transport(app),
     ...looking(app),
+    ...axisActions(app),
     ...asking(app),
     ...recordings(app),
     ...consoleActions(app),
@@ -120,11 +122,6 @@ function transport(app) {
     scrub(t) {
       app.moved();
       app.player.seek(app.history.seqAtTime(t));
-      app.draw();
-    },
-    /** @param {number} factor */
-    zoom(factor) {
-      ui.zoom = Math.max(1 / 64, Math.min(64, ui.zoom * factor));
       app.draw();
     },
     presets: () => PRESETS,

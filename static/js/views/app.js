@@ -20,11 +20,12 @@ import { renderBench } from './bench.js';
 import { renderDialogs } from './dialogs.js';
 import { focusAt } from './focus.js';
 import { explanationOf, renderInspector } from './inspector.js';
-import { listenToKeys, listenToTimeline } from './keys.js';
+import { listenToKeys } from './keys.js';
 import { renderMap } from './map.js';
 import { chapterOf } from './chapters.js';
 import { metaOf } from './meta.js';
 import { narrate } from './narrator.js';
+import { listenToTimeline } from './pointer.js';
 import { rolloutAt } from './rollout.js';
 import { renderTimeline } from './timeline.js';
 
@@ -70,7 +71,7 @@ export class App {
       focus: '',
       menu: '',
       dialog: '',
-      zoom: 1,
+      window: /** @type {import('../core/axis.js').Window|null} */ (null), // on the axis
       namespace: 'default',
       benchTab: 'create',
       manifest: deployment('nginx', 3),
@@ -303,7 +304,7 @@ export class App {
     });
     this.player.pace.story = this.ui.story;
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
-    Object.assign(this.ui, { startup: null, trace: '', gone: null });
+    Object.assign(this.ui, { startup: null, trace: '', gone: null, window: null });
     Object.assign(this.meta, { connected: !live, opened: !live });
     this.meta.forget();
     this.moved();

@@ -24,6 +24,7 @@ const KEYS = [
   ['/', 'find'],
   ['l', 'l'],
   ['+ −', 'zoom'],
+  ['0', 'all'],
   ['Esc', 'esc'],
   ['?', 'help'],
 ];

@@ -1,8 +1,6 @@
 // @ts-check
-/** The keyboard, and dragging and turning the wheel on the timeline. */
+/** The keyboard. */
 import { gatesOf } from '../core/facts.js';
-import { remPixels } from './dom.js';
-import { rangeOf } from './timeline.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -83,53 +81,5 @@ const KEYS = {
   '+': (app) => app.act.zoom(2),
   '=': (app) => app.act.zoom(2),
   '-': (app) => app.act.zoom(0.5),
+  0: (app) => app.act.showAll(),
 };
-
-/** @param {Event} event */
-const isOnPlot = ({ target }) => !!(/** @type {HTMLElement} */ (target).closest('.plot'));
-
-/** @param {HTMLElement} host @param {App} app */
-export function listenToTimeline(host, app) {
-  let dragging = false;
-  const timeAt = (/** @type {PointerEvent} */ event) => {
-    const plot = /** @type {HTMLElement} */ (host.querySelector('.plot'));
-    const box = plot.getBoundingClientRect();
-    const range = rangeOf(app.context());
-    const rem = remPixels();
-    const pad = 0.6 * rem;
-    const share = (event.clientX - box.left - pad) / Math.max(50, box.width - 2 * pad - 3 * rem);
-    return range.from + share * (range.to - range.from);
-  };
-  const to = (/** @type {PointerEvent} */ event) => app.act.scrub(timeAt(event));
-  const over = (/** @type {number|null} */ t) => {
-    if (app.ui.hover === t) return;
-    app.ui.hover = t;
-    app.draw();
-  };
-  host.addEventListener('pointerdown', (event) => {
-    const target = /** @type {HTMLElement} */ (event.target);
-    if (!isOnPlot(event) || event.button || target.classList.contains('bar-box')) return;
-    dragging = true;
-    app.ui.dragging = true;
-    host.setPointerCapture(event.pointerId);
-    to(event);
-  });
-  host.addEventListener('pointermove', (event) => {
-    if (dragging) to(event);
-    else over(isOnPlot(event) ? timeAt(event) : null);
-  });
-  host.addEventListener('pointerleave', () => over(null));
-  host.addEventListener('pointerup', () => {
-    dragging = false;
-    app.ui.dragging = false;
-  });
-  host.addEventListener(
-    'wheel',
-    (event) => {
-      if (!isOnPlot(event)) return;
-      event.preventDefault();
-      app.act.zoom(event.deltaY < 0 ? 1.25 : 0.8);
-    },
-    { passive: false },
-  );
-}

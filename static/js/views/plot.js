@@ -1,7 +1,7 @@
 // @ts-check
 /** The drawing of the timeline: bars, labels that fit, causes as curves, areas, the head. */
-import { previewAt, ticksOf } from '../core/timeline.js';
-import { duration } from '../core/words.js';
+import { axisTime, seenIn, ticksOf } from '../core/axis.js';
+import { previewAt } from '../core/timeline.js';
 import { h, remPixels } from './dom.js';
 import { shapes } from './glyphs.js';
 import { originOf } from '../core/forks.js';
@@ -10,7 +10,7 @@ import { hitsOf } from './find.js';
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/timeline.js').Lane & {area?: number[]}} Lane */
 /** @typedef {import('../core/timeline.js').Arrow} Arrow */
-/** @typedef {ReturnType<typeof import('../core/timeline.js').rangeAt>} Range */
+/** @typedef {import('../core/axis.js').Range} Range */
 /** @typedef {{width: number, height: number}} Size */
 
 // about what one request takes; where that is a speck, arrows between specks say nothing
@@ -67,7 +67,7 @@ export function drawing(ctx, model, range, size) {
     begin > range.from
       ? h('rect.future', { key: 'earlier', x: 0, y: 0, width: scale.x(begin), height: size.height })
       : null,
-    ticks(ctx, range, size, scale, head),
+    tickLines(ctx, range, size, scale, head),
     model.lanes.map((_, i) =>
       h('line.laneline', {
         key: `l${i}`,
@@ -94,6 +94,12 @@ export function drawing(ctx, model, range, size) {
   ];
 }
 
+/** How far a time is from where it is read from. @param {number} t @param {Range} range */
+function timeOf(t, { from, to, origin }) {
+  const time = axisTime(Math.abs(t - origin), (to - from) / 200);
+  return `${t < origin ? '−' : '+'}${time}`;
+}
+
 /**
  * What is there where the pointer is.
  * @param {Context} ctx @param {Range} range @param {Size} size @param {Scale} scale
@@ -101,9 +107,9 @@ export function drawing(ctx, model, range, size) {
 function hover({ ui, whole, player, state }, range, size, scale) {
   const t = ui.hover;
   if (t === null || ui.dragging || range.empty || t < range.from || t > range.to) return null;
-  const found = previewAt(whole, player.follow, state.seq, t);
+  const found = previewAt(whole, seenIn(ui.window, player.follow), state.seq, t);
   if (!found) return null;
-  const label = `+${duration(t - range.origin)} · r${found.rev} · ${found.what}`;
+  const label = `${timeOf(t, range)} · r${found.rev} · ${found.what}`;
   const x = scale.x(t);
   const width = label.length * 0.52 * scale.rem + scale.rem;
   const left = Math.max(0, Math.min(x - width / 2, size.width - width));
@@ -191,14 +197,16 @@ function tips() {
  * @param {Context} ctx @param {Range} range @param {Size} size @param {Scale} scale
  * @param {number} head
  */
-function ticks(ctx, range, size, scale, head) {
+function tickLines(ctx, range, size, scale, head) {
   const most = Math.max(3, Math.floor(size.width / (9 * scale.rem)));
-  return ticksOf(range, most).map((at) => {
+  const { ticks, step } = ticksOf(range, most);
+  const time = (/** @type {number} */ at) => axisTime(at, step);
+  return ticks.map((at) => {
     const x = scale.x(range.origin + at);
     const covered =
       Math.abs(x + 2 * scale.rem - scale.x(head)) < 4.4 * scale.rem &&
       x < scale.x(head) + 3 * scale.rem;
-    const label = at === 0 ? (range.empty ? '' : '0') : at < 0 ? `−${duration(-at)}` : duration(at);
+    const label = at === 0 ? (range.empty ? '' : '0') : at < 0 ? `−${time(-at)}` : time(at);
     return [
       h('line.tick', {
         key: `t${at}`,
@@ -219,7 +227,7 @@ function ticks(ctx, range, size, scale, head) {
  * @param {number} head
  */
 function laneBars(ctx, lane, i, scale, size, head) {
-  if (lane.area) return area(lane.id, lane.area, i, scale, size, head);
+  if (lane.area) return area(lane.id, lane.area, i, scale, head);
   // a bar lower than text has its label beside it, in smaller type; a lane lower still has none
   const isLow = scale.bar < 0.95 * scale.rem;
   const small = isLow ? Math.min(0.8, (scale.row * 0.95) / scale.rem) : 0;
@@ -295,27 +303,32 @@ function barLabel(bar, x, width, next, wide, free, headX, inside) {
 }
 
 /**
+ * How much there was, and beyond the head what is yet to come.
  * @param {string} id @param {number[]} counts @param {number} i @param {Scale} scale
- * @param {Size} size @param {number} head
+ * @param {number} head
  */
-function area(id, counts, i, scale, size, head) {
+function area(id, counts, i, scale, head) {
   const most = Math.max(1, ...counts);
   const base = scale.y(i) + scale.row * 0.44;
   const { range } = scale;
   const step = (range.to - range.from) / counts.length;
-  const points = [];
-  for (let n = 0; n < counts.length; n += 1) {
-    const t = range.from + (n + 0.5) * step;
-    if (t > head) break;
-    points.push(`${scale.x(t)},${base - (counts[n] / most) * scale.row * 0.8}`);
-  }
-  if (!points.length) return null;
-  const end = Math.min(scale.x(head), size.width);
-  return h('polygon.area', {
-    key: `a${id}`,
-    class: id === 'ready' ? 'allow' : id === 'failed' ? 'bad' : '',
-    points: `${scale.x(range.from)},${base} ${points.join(' ')} ${end},${base}`,
-  });
+  const at = (/** @type {number} */ n) => range.from + (n + 0.5) * step;
+  const shape = (/** @type {number} */ first, /** @type {number} */ end) => {
+    const high = [];
+    for (let n = first; n < end; n += 1) {
+      high.push(`${scale.x(at(n))},${base - (counts[n] / most) * scale.row * 0.8}`);
+    }
+    const [left, right] = [scale.x(at(first) - step / 2), scale.x(at(end) - step / 2)];
+    return `${left},${base} ${high.join(' ')} ${right},${base}`;
+  };
+  const told = Math.max(0, Math.min(counts.length, Math.ceil((head - range.from) / step - 0.5)));
+  const tone = id === 'ready' ? 'allow' : id === 'failed' ? 'bad' : '';
+  return [
+    told ? h('polygon.area', { key: `a${id}`, class: tone, points: shape(0, told) }) : null,
+    told < counts.length
+      ? h('polygon.area.ghost', { key: `g${id}`, points: shape(told, counts.length) })
+      : null,
+  ];
 }
 
 /**
@@ -405,20 +418,22 @@ function mark(ctx, m, i, scale, size) {
  * @param {number} head
  */
 function headLine(ctx, range, size, scale, head) {
-  const label = range.empty
+  const time = range.empty
     ? ctx.words.t('time.now')
     : ctx.player.past
       ? `r${ctx.state.rev}`
       : range.rests
         ? ctx.words.t('time.rest')
-        : `+${duration(head - range.origin)}`;
+        : timeOf(head, range);
+  const isOut = head > range.to ? 1 : head < range.from ? -1 : 0;
+  const label = isOut > 0 ? `${time} ›` : isOut ? `‹ ${time}` : time;
   const x = Math.max(0, Math.min(scale.x(head), size.width));
   const width = label.length * 0.58 * scale.rem + scale.rem;
   const left = Math.max(0, Math.min(x - width / 2, size.width - width));
   return h(
     'g',
     { key: 'head' },
-    h('line.head', { x1: x, x2: x, y1: 0.5 * scale.rem, y2: size.height }),
+    isOut ? null : h('line.head', { x1: x, x2: x, y1: 0.5 * scale.rem, y2: size.height }),
     h('rect.headbox', { x: left, y: 0, width, height: 1.4 * scale.rem, rx: 3 }),
     h(
       'text.headtext',

@@ -1,6 +1,8 @@
 // @ts-check
 /** The timeline: lanes of bars, causes as curved arrows, the head that can be dragged, the zoom. */
-import { areasAt, niceWidth, rangeAt, timelineAt } from '../core/timeline.js';
+import { amountIn, countsIn } from '../core/activity.js';
+import { allOf, goneAlong, niceWidth, rangeAt, seenIn, widthTime } from '../core/axis.js';
+import { areasAt, sortLanes, timelineAt } from '../core/timeline.js';
 import { crowdCounts } from '../core/explain/crowd.js';
 import { lastPart } from '../core/cluster.js';
 import { numberOf } from '../core/explain/gates.js';
@@ -17,8 +19,12 @@ import { clientLabel } from './requesters.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('./plot.js').Lane & {name: string}} NamedLane */
+/** @typedef {import('../core/axis.js').Range} Range */
 
 const SLICES = 90;
+const DENSE_SLICES = 180;
+// more than this in a window would be bars on top of each other
+const BARS_MAX = 320;
 
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderTimeline(host, ctx) {
@@ -67,43 +73,51 @@ export function renderTimeline(host, ctx) {
   );
 }
 
-/**
- * @type {{from: number, to: number, origin: number, t: number, empty: boolean, zoom: number,
- *   rests: boolean, root: number}|null}
- */
+/** @type {Range & {root: number}|null} */
 let kept = null;
 
-/** The range holds still while the cursor is well inside it. @param {Context} ctx */
-export function rangeOf(ctx) {
+/** What is on the axis: a window that was chosen, else what suits the story. @param {Context} ctx */
+export const rangeOf = (ctx) => chosenRange(ctx) || storyRange(ctx);
+
+/** @param {Context} ctx @returns {Range|null} */
+function chosenRange({ ui, whole, state, player }) {
+  if (!ui.window) return null;
+  if (ui.window.all) ui.window = allOf(whole, ui.window);
+  else if (!ui.dragging) {
+    const stands = player.past || !player.live;
+    ui.window = goneAlong(ui.window, state.t, ui.moved && stands);
+  }
+  return { ...ui.window, t: state.t, empty: false, rests: false };
+}
+
+/** It holds still while the cursor is well inside it. @param {Context} ctx @returns {Range} */
+function storyRange(ctx) {
   const { whole, player, state, ui, current } = ctx;
-  const range = rangeAt(whole, player.follow, state.seq, ui.zoom);
+  const range = rangeAt(whole, player.follow, state.seq);
   const t = range.empty ? ctx.now : range.t;
-  if (range.empty)
-    return { ...range, from: t - 10_000_000 / ui.zoom, to: t + 400_000 / ui.zoom, origin: t };
+  if (range.empty) return { ...range, from: t - 10_000_000, to: t + 400_000, origin: t };
   if (ctx.focus === 'crowd') {
     return {
       ...range,
       from: Math.max(range.origin, whole.records[0]?.t || 0),
-      to: range.origin + niceWidth((t - range.origin) * 1.3 + 1000) / ui.zoom,
+      to: range.origin + niceWidth((t - range.origin) * 1.3 + 1000),
     };
   }
   const width = range.to - range.from;
   if (kept && ui.dragging) return { ...kept, t, rests: false };
-  if (kept && kept.zoom === ui.zoom && kept.root === current.root) {
+  if (kept && kept.root === current.root) {
     const old = kept.to - kept.from;
     const inside = t >= kept.from + old * 0.06 && t <= kept.from + old * 0.86;
     if (inside && width < old * 2.3 && width > old * 0.35)
       return { ...kept, t, rests: range.rests };
   }
-  kept = { ...range, zoom: ui.zoom, root: current.root };
+  kept = { ...range, root: current.root };
   return kept;
 }
 
-/**
- * @param {Context} ctx @param {{from: number, to: number, origin: number, empty: boolean}} range
- */
+/** @param {Context} ctx @param {Range} range */
 function lanesOf(ctx, range) {
-  const { whole, player, state, words, compact } = ctx;
+  const { whole, state, words, compact } = ctx;
   if (range.empty) {
     const names = [
       'kubectl',
@@ -118,13 +132,15 @@ function lanesOf(ctx, range) {
       arrows: [],
     };
   }
-  const model = timelineAt(whole, player.follow, state.seq, range);
+  const seen = seenIn(ctx.ui.window, ctx.player.follow);
   const most = compact ? 7 : 9;
+  if (seen.all && amountIn(whole, range) > BARS_MAX) return denseLanes(ctx, range, most);
+  const model = timelineAt(whole, seen, state.seq, range);
   let lanes = model.lanes.filter(
     (lane) =>
       lane.bars.length ||
       lane.marks.length ||
-      (!compact && ['kubectl', 'apiserver', 'etcd'].includes(lane.id)),
+      ((!compact || ctx.ui.window) && ['kubectl', 'apiserver', 'etcd'].includes(lane.id)),
   );
   if (lanes.length > most) {
     // those where something happened last
@@ -149,14 +165,40 @@ function lanesOf(ctx, range) {
   };
 }
 
+/**
+ * Where single bars would lie on each other: how much there was, the commands as before.
+ * @param {Context} ctx @param {Range} range @param {number} most
+ * @returns {{lanes: NamedLane[], arrows: import('../core/timeline.js').Arrow[]}}
+ */
+function denseLanes(ctx, range, most) {
+  const { whole } = ctx;
+  const counts = countsIn(whole, range, DENSE_SLICES);
+  const total = (/** @type {string} */ id) =>
+    ['kubectl', 'apiserver', 'etcd'].includes(id)
+      ? Infinity
+      : (counts.get(id) || []).reduce((sum, n) => sum + n, 0);
+  const busy = [...counts.keys()].sort((a, b) => total(b) - total(a) || (a < b ? -1 : 1));
+  const lanes = sortLanes(whole, busy.slice(0, most)).map((id) => ({
+    id,
+    name: laneName(ctx, id),
+    // so that the little beside much is seen
+    area: counts.get(id)?.map(Math.sqrt),
+    bars: [],
+    marks: [],
+    on: false,
+  }));
+  return { lanes, arrows: [] };
+}
+
 /** @param {Context} ctx @param {string} id */
 function laneName(ctx, id) {
   if (id === 'apiserver') return ctx.words.t('time.api');
+  if (ctx.ui.window && id === 'kubectl') return ctx.words.t('time.commands');
   const root = id === 'kubectl' && ctx.index.request(ctx.current.root);
   return root ? clientLabel(ctx.words, root.open.client) : id;
 }
 
-/** @param {Context} ctx @param {ReturnType<typeof rangeAt>} range */
+/** @param {Context} ctx @param {Range} range */
 function crowdLanes(ctx, range) {
   const { whole, state, words } = ctx;
   const areas = areasAt(whole, state.seq, range, SLICES);
@@ -181,7 +223,7 @@ function crowdLanes(ctx, range) {
   };
 }
 
-/** @param {Context} ctx @param {ReturnType<typeof rangeAt>} range */
+/** @param {Context} ctx @param {Range} range */
 function tools(ctx, range) {
   const { words, player, act, current, ui } = ctx;
   if (ui.find !== null) return h('div.tools', { key: 'tools' }, findField(ctx));
@@ -199,20 +241,6 @@ function tools(ctx, range) {
         ? words.t('time.command', { n: number })
         : '';
   const strip = follow || ctx.focus === 'crowd' ? null : chapterStrip(ctx);
-  const zoom = (
-    /** @type {string} */ label,
-    /** @type {string} */ sign,
-    /** @type {number} */ factor,
-  ) =>
-    h(
-      'button.zoom',
-      {
-        'aria-label': words.t(label),
-        title: words.t(label),
-        onClick: () => act.zoom(factor),
-      },
-      sign,
-    );
   return h(
     'div.tools',
     { key: 'tools' },
@@ -244,9 +272,54 @@ function tools(ctx, range) {
         },
         glyph(ui.copied ? 'allow' : 'link'),
       ),
-      zoom('time.out', '−', 0.5),
-      h('span', null, words.t('time.zoom', { time: duration(range.to - range.from) })),
-      zoom('time.in', '+', 2),
+      zoomButtons(ctx, range),
     ),
   );
+}
+
+/**
+ * Closer, wider, all of it, and back to what suits the story.
+ * @param {Context} ctx @param {Range} range
+ */
+function zoomButtons({ words, act, ui }, range) {
+  const step = (
+    /** @type {string} */ label,
+    /** @type {string} */ sign,
+    /** @type {number} */ factor,
+  ) =>
+    h(
+      'button.zoom',
+      {
+        'aria-label': words.t(label),
+        title: words.t(label),
+        'aria-keyshortcuts': sign,
+        onClick: () => act.zoom(factor),
+      },
+      sign === '-' ? '−' : sign,
+    );
+  const time = widthTime(range.to - range.from);
+  return [
+    step('time.out', '-', 0.5),
+    h(
+      'button.zoom.width',
+      {
+        'aria-pressed': String(!ui.window),
+        'aria-label': words.t('time.zoom', { time }),
+        title: words.t('time.zoom', { time }),
+        onClick: () => act.showStory(),
+      },
+      time,
+    ),
+    step('time.in', '+', 2),
+    h(
+      'button.zoom.width',
+      {
+        'aria-pressed': String(!!ui.window?.all),
+        title: words.t('time.allText'),
+        'aria-keyshortcuts': '0',
+        onClick: () => act.showAll(),
+      },
+      words.t('time.all'),
+    ),
+  ];
 }
