@@ -335,6 +335,16 @@ class SavedRecordsSerializer(RecordsSerializer):
     header = serializers.DictField(help_text="the first line of the file")
 
 
+class BookmarkSerializer(serializers.Serializer[Any]):
+    seq = serializers.IntegerField(help_text="the record")
+    t = serializers.IntegerField(help_text="its virtual time")
+    title = serializers.CharField(max_length=80)
+
+
+class BookmarksSerializer(serializers.Serializer[Any]):
+    bookmarks = BookmarkSerializer(many=True)
+
+
 class TraceSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     name = serializers.CharField()
@@ -344,6 +354,7 @@ class TraceSerializer(serializers.Serializer[Any]):
     first = serializers.IntegerField()
     last = serializers.IntegerField()
     size_bytes = serializers.IntegerField()
+    bookmarks = BookmarkSerializer(many=True, required=False)
 
 
 class TraceListSerializer(serializers.Serializer[Any]):

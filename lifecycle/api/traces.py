@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from apiserver_app.machinery import meta
 from lifecycle.api import bridge, serializers
 from lifecycle.api.pages import from_and_limit, records_answer
-from lifecycle.trace import archive, reading, storage
+from lifecycle.trace import archive, bookmarks, reading, storage
 
 
 class Traces(APIView):
@@ -35,9 +35,12 @@ class Traces(APIView):
         given.is_valid(raise_exception=True)
         cluster = given.validated_data.get("cluster") or bridge.served(request)
         state = bridge.control(request, cluster, "state", {})
+        header = _header(cluster, state)
+        if marks := _bookmarks(request, cluster, state):
+            header["bookmarks"] = marks
         saved = _archive(request).save(
             given.validated_data["name"],
-            _header(cluster, state),
+            header,
             lambda first, last: storage.read_records(cluster, first, last),
         )
         return Response(saved.summary(), status=status.HTTP_201_CREATED)
@@ -59,6 +62,45 @@ class Trace(APIView):
         """Remove a saved trace."""
         _found(lambda: _archive(request).remove(trace))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TraceBookmarks(APIView):
+    @extend_schema(
+        request=serializers.BookmarksSerializer,
+        responses=serializers.TraceSerializer,
+        operation_id="trace_bookmarks_write",
+    )
+    def put(self, request: Request, trace: str) -> Response:
+        """The bookmarks of a saved trace, instead of those it has."""
+        kept = _archive(request)
+        saved = _found(lambda: kept.get(trace))
+        kept.mark(trace, _given(request, saved.header["last"]))
+        return Response(kept.get(trace).summary())
+
+
+class ClusterBookmarks(APIView):
+    @extend_schema(responses=serializers.BookmarksSerializer, operation_id="cluster_bookmarks_read")
+    def get(self, request: Request, cluster: str) -> Response:
+        """The bookmarks of the cluster that the demo serves; a fork has none."""
+        state = bridge.control(request, cluster, "state", {})
+        return Response({"bookmarks": _bookmarks(request, cluster, state)})
+
+    @extend_schema(
+        request=serializers.BookmarksSerializer,
+        responses=serializers.BookmarksSerializer,
+        operation_id="cluster_bookmarks_write",
+    )
+    def put(self, request: Request, cluster: str) -> Response:
+        """Bookmarks instead of those there; they go into the file when the trace is saved."""
+        state = bridge.control(request, cluster, "state", {})
+        if cluster != bridge.served(request):
+            raise reading.TraceError("a fork has no bookmarks: save its trace, and mark that")
+        given = _given(request, state["seq"])
+        try:
+            bookmarks.write(bridge.edge_of(request).data_dir, state["epoch"], given)
+        except OSError as error:
+            raise reading.TraceError(f"the bookmarks cannot be kept: {error.strerror}") from error
+        return Response({"bookmarks": given})
 
 
 class TraceRecords(APIView):
@@ -92,6 +134,21 @@ class Import(APIView):
 
 def _archive(request: Request) -> archive.Archive:
     return archive.Archive(bridge.edge_of(request).data_dir)
+
+
+def _bookmarks(request: Request, cluster: str, state: dict[str, Any]) -> list[dict[str, Any]]:
+    if cluster != bridge.served(request):
+        return []
+    return bookmarks.read(bridge.edge_of(request).data_dir, state["epoch"])
+
+
+def _given(request: Request, last: int) -> list[dict[str, Any]]:
+    """What the body asks for. Raises TraceError with what is wrong."""
+    data = request.data
+    try:
+        return bookmarks.check(data.get("bookmarks") if isinstance(data, dict) else None, last)
+    except ValueError as error:
+        raise reading.TraceError(str(error)) from error
 
 
 def _found(look: Any) -> Any:

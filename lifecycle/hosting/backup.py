@@ -23,7 +23,9 @@ from lifecycle.hosting.mark import SUFFIX, Mark
 
 FORMAT = 1
 HEAD = "backup.json"
-KEPT = ("page-tokens.json", "pki/*", "quarantine.json", "tokens.csv", "traces/*")
+KEPT = (
+    "bookmarks.json", "page-tokens.json", "pki/*", "quarantine.json", "tokens.csv", "traces/*",
+)  # fmt: skip
 
 
 class BackupError(Exception):

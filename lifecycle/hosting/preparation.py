@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 # the files and folders of a data directory
 OWN = (
-    "*.mark", "*.sqlite3*", "endpoints.json", "kubeconfig", "kubeconfigs", "kubeconfigs/*", "lock",
+    "*.mark", "*.sqlite3*", "bookmarks.json", "endpoints.json", "kubeconfig", "kubeconfigs",
+    "kubeconfigs/*", "lock",
     "page-tokens.json", "pki", "pki/*", "quarantine.json", "secret-key", "traces", "traces/*",
     "worker.log*",
 )  # fmt: skip

@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import gzip
 import itertools
-import json
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -91,11 +92,33 @@ class Archive:
         header, lines = reading.open_checked(upload)
         return self._write(name or str(header.get("name", "")), header, lines)
 
+    def mark(self, trace: str, bookmarks: list[dict[str, Any]]) -> None:
+        """Put bookmarks into the header instead of those there; the records stay as they are."""
+        saved, file = self.get(trace), self.file(trace)
+        index_file = self._folder / f"{trace}{INDEX}"
+        index = orjson.loads(index_file.read_bytes())
+        header = {**saved.header, "bookmarks": bookmarks}
+        waiting = self._folder / f".{trace}.part"
+        try:
+            with file.open("rb") as old, waiting.open("wb") as new:
+                new.write(_member([orjson.dumps(header)]))
+                if index:
+                    old.seek(*_place(index[0][1]))
+                    shutil.copyfileobj(old, new)
+            index_waiting = self._folder / f".{trace}{INDEX}.part"
+            index_waiting.write_bytes(orjson.dumps(_from_end(index, saved.size_bytes)))
+            index_waiting.replace(index_file)
+            waiting.replace(file)
+        except OSError as error:
+            raise TraceError(f"the bookmarks cannot be kept: {error.strerror}") from error
+        finally:
+            waiting.unlink(missing_ok=True)
+
     def records(self, trace: str, first: int, limit: int) -> tuple[bytes, int]:
         """Records from `first` on as JSON joined by commas, at most `limit`, and the last's seq."""
         file = self.file(trace)
         index = orjson.loads((self._folder / f"{trace}{INDEX}").read_bytes())
-        offset = 0
+        offset = 0  # the header, which has no seq
         for member_first, member_offset in index:
             if member_first > first:
                 break
@@ -103,7 +126,7 @@ class Archive:
         found: list[bytes] = []
         end, size = first - 1, 0
         with file.open("rb") as raw:
-            raw.seek(offset)
+            raw.seek(*_place(offset))
             with gzip.open(raw, "rb") as lines:
                 for line in lines:
                     seq = _seq.decode(line).seq
@@ -124,8 +147,9 @@ class Archive:
         waiting = self._folder / f".{trace}.part"
         try:
             with waiting.open("wb") as file:
-                file.write(_member([json.dumps(header, separators=(",", ":")).encode()]))
+                file.write(_member([orjson.dumps(header)]))
                 index = _written(file, int(header["first"]), lines)
+                index = _from_end(index, file.tell())
             index_file.write_bytes(orjson.dumps(index))
             waiting.replace(self._folder / f"{trace}{SUFFIX}")
             kept = True
@@ -195,6 +219,15 @@ def _written(file: BinaryIO, seq: int, lines: Iterable[bytes]) -> list[tuple[int
         if file.tell() > FILE_BYTES_MAX:
             raise TraceError(f"the file of a trace has at most {FILE_BYTES_MAX} bytes")
     return index
+
+
+def _from_end(index: list[tuple[int, int]], size: int) -> list[tuple[int, int]]:
+    """Where the members begin, counted from the file's end: the header before them may grow."""
+    return [(first, at if at < 0 else at - size) for first, at in index]
+
+
+def _place(offset: int) -> tuple[int, int]:
+    return offset, os.SEEK_END if offset < 0 else os.SEEK_SET
 
 
 def _bounded(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ import msgspec
 import orjson
 
 from apiserver_app.machinery.probe import KINDS
+from lifecycle.trace import bookmarks
 
 FORMAT, VERSION = "lifecycle-trace", 1
 BYTES_MAX = 512 << 20  # unpacked
@@ -99,10 +100,15 @@ def check_header(line: bytes) -> dict[str, Any]:
         if type(header.get(field)) is not kind:
             raise TraceError(f'line 1: "{field}" must be a {_WORDS[kind]}')
     for field, value in header.items():
-        if isinstance(value, (dict, list)):
+        if isinstance(value, (dict, list)) and field != "bookmarks":
             raise TraceError(f'line 1: "{field}" must be a text or a number')
     if not 1 <= header["first"] <= header["last"] + 1:
         raise TraceError('line 1: "first" and "last" do not fit')
+    if "bookmarks" in header:
+        try:
+            header["bookmarks"] = bookmarks.check(header["bookmarks"], header["last"])
+        except ValueError as error:
+            raise TraceError(f"line 1: {error}") from error
     return header
 
 

@@ -191,6 +191,14 @@ export interface Header {
   epoch?: string;
   kubernetes?: string;
   version?: string | number;
+  bookmarks?: Bookmark[];
+}
+
+/** A moment that somebody gave a title. */
+export interface Bookmark {
+  seq: number;
+  t: number;
+  title: string;
 }
 
 /** What drives the cluster, and what holds it. */

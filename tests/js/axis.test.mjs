@@ -39,7 +39,7 @@ test('a window goes along with a cursor that leaves it, and with nobody else', (
   assert.equal(axis.goneAlong(elsewhere, 420, true).from, 370);
 });
 
-test('times beside each other are told apart, and ticks are of the clock from ten seconds on', () => {
+test('times beside each other are told apart, and from ten seconds on ticks are a clock’s', () => {
   assert.equal(axis.axisTime(7, 1), '7 µs');
   assert.equal(axis.axisTime(171_205, 5), '171.205 ms');
   assert.equal(axis.axisTime(2_000_000, 500_000), '2.0 s');

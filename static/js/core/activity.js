@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * All that went on, whichever command it goes back to: as one way that the timeline can draw, and,
- * where that would be too many bars, as how much there was on each lane in each slice of time. Pure.
+ * where that would be too many bars, as how much there was on each lane in each slice of time.
  */
 import { laneOf } from './records.js';
 

@@ -103,4 +103,9 @@ export default {
   'rollout.sumLeast':
     'maxUnavailable: {value}, rounded down *{fewer}*. At least {of} − {fewer} = *{least}* ready.',
   'rollout.sumBoth': 'Both came to 0, which would never move: so one may be missing.',
+  'mark.add': 'Bookmark this moment',
+  'mark.title': 'Bookmark',
+  'mark.label': 'Bookmarks',
+  'mark.done': 'Done',
+  'mark.remove': 'Remove',
 };

@@ -319,6 +319,7 @@ export default {
   'help.help': 'This list',
   'help.l': 'Go live',
   'help.zoom': 'Time axis closer and wider, from µs to hours; so does the wheel',
+  'help.mark': 'Bookmark this moment',
   'help.all': 'Time axis: all of it, and back',
   'help.signs': 'How to read the signs',
   'help.simulated': 'What is simulated',

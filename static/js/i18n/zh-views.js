@@ -99,4 +99,9 @@ export default {
   'rollout.sumMost': 'maxSurge：{value}，向上取整为 *{extra}*。总共至多 {of} + {extra} = *{most}* 个。',
   'rollout.sumLeast': 'maxUnavailable：{value}，向下取整为 *{fewer}*。至少 {of} − {fewer} = *{least}* 个就绪。',
   'rollout.sumBoth': '两者都为 0 就永远无法推进：所以允许少 1 个。',
+  'mark.add': '为这一刻加书签',
+  'mark.title': '书签',
+  'mark.label': '书签',
+  'mark.done': '完成',
+  'mark.remove': '移除',
 };

@@ -309,6 +309,7 @@ export default {
   'help.help': '本列表',
   'help.l': '回到实时',
   'help.zoom': '缩放时间轴，从微秒到小时；滚轮也可以',
+  'help.mark': '为这一刻加书签',
   'help.all': '时间轴：全部，再按返回',
   'help.signs': '如何读这些符号',
   'help.simulated': '哪些是模拟的',

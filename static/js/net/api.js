@@ -13,13 +13,17 @@ async function ask(path, options = {}) {
   return body;
 }
 
-/** @param {string} path @param {any} body */
-const post = (path, body) =>
+/** @param {string} method @param {string} path @param {any} body */
+const send = (method, path, body) =>
   ask(path, {
-    method: 'POST',
+    method,
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
+/** @param {string} path @param {any} body */
+const post = (path, body) => send('POST', path, body);
+/** @param {string} path @param {any} body */
+const put = (path, body) => send('PUT', path, body);
 
 export class ApiFailure extends Error {
   /** @param {number} code @param {any} body */
@@ -39,6 +43,9 @@ export function clusterApi(cluster) {
   const base = `/clusters/${encodeURIComponent(cluster)}`;
   return {
     state: () => ask(base),
+    bookmarks: () => ask(`${base}/bookmarks`),
+    /** @param {import('../types.js').Bookmark[]} bookmarks */
+    keepBookmarks: (bookmarks) => put(`${base}/bookmarks`, { bookmarks }),
     startup: () => ask(`${base}/startup`),
     /** @param {number} seq  of the request */
     forms: (seq) => ask(`${base}/requests/${seq}/forms`),
@@ -84,6 +91,9 @@ export const traces = {
   list: () => ask('/traces'),
   /** @param {string} name @param {string} cluster */
   save: (name, cluster) => post('/traces', { name, cluster }),
+  /** @param {string} id @param {import('../types.js').Bookmark[]} bookmarks */
+  keepBookmarks: (id, bookmarks) =>
+    put(`/traces/${encodeURIComponent(id)}/bookmarks`, { bookmarks }),
   /** @param {string} id */
   fileUrl: (id) => `${BASE}/traces/${encodeURIComponent(id)}`,
   /** @param {string} id @param {number} from @param {number} limit */

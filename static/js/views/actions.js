@@ -2,6 +2,7 @@
 /** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
 import { traces as tracesApi } from '../net/api.js';
 import { axisActions } from './axisactions.js';
+import { bookmarkActions } from './bookmarks.js';
 import { consoleActions } from './consoleactions.js';
 import { editorActions } from './editoractions.js';
 import { failureActions } from './failureactions.js';
@@ -50,6 +51,7 @@ export function actionsOf(app) {
     ...transport(app),
     ...looking(app),
     ...axisActions(app),
+    ...bookmarkActions(app),
     ...asking(app),
     ...recordings(app),
     ...consoleActions(app),
@@ -270,6 +272,7 @@ function looking(app) {
     /** Leave whatever is open or pinned, the last one first. */
     escape() {
       if (ui.dialog || ui.menu) set({ dialog: '', menu: '' });
+      else if (ui.bookmark) set({ bookmark: 0 });
       else if (ui.find !== null) set({ find: null, found: 0 });
       else if (ui.compares) set({ compares: false });
       else if (ui.selected) set({ selected: null });

@@ -102,6 +102,9 @@ export class App {
       compares: false, // a fork with its origin, in the inspector
       comparison: /** @type {import('../core/forks.js').Comparison|null} */ (null),
       hover: /** @type {number|null} */ (null), // the time under the pointer
+      bookmarks: /** @type {import('../types.js').Bookmark[]} */ ([]),
+      bookmark: 0, // the one that is given a title, by its record
+      keeps: !given.watches, // whether bookmarks and recordings are kept for this user
       found: 0, // the hit that was visited last
       picked: '', // the part of the manifest to be selected once it is drawn
       sure: false, // whether to start over was asked
@@ -237,6 +240,7 @@ export class App {
     );
     this.feed.open();
     if (isFork(this.home.cluster)) this.act.listForks();
+    else this.act.readBookmarks();
     this.api.state().then(
       (state) => {
         this.meta.server = true;
@@ -270,12 +274,14 @@ export class App {
     const isLeft = () => this.player !== player; // for the live cluster, or another recording
     await readSaved(id, (header, records) => {
       if (isLeft()) return false;
-      if (header) this._header(header);
+      if (header) {
+        this._header(header);
+        this.ui.trace = id;
+      }
       this._take(records);
       return true;
     });
     if (isLeft()) return;
-    this.ui.trace = id;
     player.begin();
     this.address.arrive();
     this.draw();
@@ -305,6 +311,7 @@ export class App {
     this.player.pace.story = this.ui.story;
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     Object.assign(this.ui, { startup: null, trace: '', gone: null, window: null });
+    Object.assign(this.ui, { bookmarks: [], bookmark: 0 });
     Object.assign(this.meta, { connected: !live, opened: !live });
     this.meta.forget();
     this.moved();
@@ -314,6 +321,7 @@ export class App {
   /** @param {import('../types.js').Header} header */
   _header(header) {
     const { meta } = this;
+    if (header.bookmarks) this.ui.bookmarks = header.bookmarks;
     meta.epoch = header.epoch || meta.epoch;
     meta.version = header.kubernetes || String(header.version || meta.version);
     meta.cluster = header.cluster || header.name || meta.cluster;

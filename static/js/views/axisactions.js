@@ -1,5 +1,5 @@
 // @ts-check
-/** What is done to the time axis: closer, wider, on and back, all of it, or what suits the story. */
+/** What is done to the time axis: closer, wider, on and back, all of it, what suits the story. */
 import { allOf, panned, zoomed } from '../core/axis.js';
 import { rangeOf } from './timeline.js';
 

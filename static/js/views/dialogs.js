@@ -22,6 +22,7 @@ const KEYS = [
   ['⇧ F', 'failure'],
   ['f', 'fork'],
   ['/', 'find'],
+  ['m', 'mark'],
   ['l', 'l'],
   ['+ −', 'zoom'],
   ['0', 'all'],

@@ -32,7 +32,7 @@ export function findActions(app) {
     find: (find) => set({ find, found: 0 }),
     /** Open the field and go there at once: what is typed next is for it. */
     openFind() {
-      set({ find: ui.find || '' });
+      set({ find: ui.find || '', bookmark: 0 });
       app.drawNow();
       /** @type {HTMLElement|null} */ (document.querySelector('.find input'))?.focus();
     },

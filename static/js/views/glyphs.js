@@ -69,6 +69,7 @@ const SHAPES = {
     line('M9 7v10M15 7v10', 3, CUT),
   ],
   work: [ring({}), ['circle', { cx: 12, cy: 12, r: 4.5, ...INK }]],
+  pennant: [line('M5 2.5v19', 2.4), path('M6 3.5h15l-4.5 5 4.5 5H6z', INK)],
   flag: [line('M5 2v20', 2.6), path('M5 3h15l-4.5 5L20 13H5z', INK)],
   flagOff: [
     line('M5 2v20', 2.6),

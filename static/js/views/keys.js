@@ -76,6 +76,7 @@ const KEYS = {
   F: (app) => app.act.nextFailure(),
   n: (app) => app.act.chapter(1),
   p: (app) => app.act.chapter(-1),
+  m: (app) => app.act.mark(),
   l: (app) => app.act.goLive(),
   '?': (app) => app.act.help(app.ui.dialog !== 'help'),
   '+': (app) => app.act.zoom(2),

@@ -88,6 +88,7 @@ export function drawing(ctx, model, range, size) {
       lane.marks.map((m) => mark(ctx, m, i, scale, size)),
     ),
     hits(ctx, range, scale),
+    poles(ctx, range, size, scale),
     partings(ctx, range, size, scale),
     hover(ctx, range, size, scale),
     headLine(ctx, range, size, scale, head),
@@ -137,6 +138,19 @@ function hits(ctx, range, scale) {
         class: seq === ctx.ui.found ? 'here' : '',
         d: `M${x - 4} ${down - 7}h8l-4 7z`,
       });
+    });
+}
+
+/**
+ * Where the pennants above stand.
+ * @param {Context} ctx @param {Range} range @param {Size} size @param {Scale} scale
+ */
+function poles({ ui }, range, size, scale) {
+  return ui.bookmarks
+    .filter(({ t }) => t >= range.from && t <= range.to)
+    .map(({ seq, t }) => {
+      const x = scale.x(t);
+      return h('line.pole', { key: `pole${seq}`, x1: x, x2: x, y1: 0, y2: size.height });
     });
 }
 

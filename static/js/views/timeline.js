@@ -7,8 +7,9 @@ import { crowdCounts } from '../core/explain/crowd.js';
 import { lastPart } from '../core/cluster.js';
 import { numberOf } from '../core/explain/gates.js';
 import { duration } from '../core/words.js';
-import { h, render } from './dom.js';
+import { h, remPixels, render } from './dom.js';
 import { glyph } from './glyphs.js';
+import { bookmarkField, canMark, pennants } from './bookmarks.js';
 import { chapterStrip } from './chapters.js';
 import { chips, findField } from './find.js';
 import { drawing } from './plot.js';
@@ -21,6 +22,9 @@ import { clientLabel } from './requesters.js';
 /** @typedef {import('./plot.js').Lane & {name: string}} NamedLane */
 /** @typedef {import('../core/axis.js').Range} Range */
 
+// of the ticks, and of the lowest lane whose name can be read
+const TOP_REM = 1.5;
+const LANE_REM_MIN = 0.78;
 const SLICES = 90;
 const DENSE_SLICES = 180;
 // more than this in a window would be bars on top of each other
@@ -30,13 +34,16 @@ const BARS_MAX = 320;
 export function renderTimeline(host, ctx) {
   const range = rangeOf(ctx);
   const crowd = ctx.focus === 'crowd' && !range.empty;
-  /** @type {{lanes: NamedLane[], arrows: import('../core/timeline.js').Arrow[]}} */
-  const model = crowd ? crowdLanes(ctx, range) : lanesOf(ctx, range);
   const plot = host.querySelector('.plot');
   const size = plot ? plot.getBoundingClientRect() : { width: 800, height: 140 };
+  const room = Math.floor((size.height / remPixels() - TOP_REM) / LANE_REM_MIN);
+  const most = Math.min(ctx.compact ? 7 : 9, Math.max(4, room));
+  /** @type {{lanes: NamedLane[], arrows: import('../core/timeline.js').Arrow[]}} */
+  const model = crowd ? crowdLanes(ctx, range) : lanesOf(ctx, range, most);
   render(
     host,
     tools(ctx, range),
+    pennants(ctx, range, size),
     h(
       'ol.names',
       { key: 'names' },
@@ -76,7 +83,7 @@ export function renderTimeline(host, ctx) {
 /** @type {Range & {root: number}|null} */
 let kept = null;
 
-/** What is on the axis: a window that was chosen, else what suits the story. @param {Context} ctx */
+/** What is on the axis: a window that was chosen, else what suits it. @param {Context} ctx */
 export const rangeOf = (ctx) => chosenRange(ctx) || storyRange(ctx);
 
 /** @param {Context} ctx @returns {Range|null} */
@@ -115,8 +122,8 @@ function storyRange(ctx) {
   return kept;
 }
 
-/** @param {Context} ctx @param {Range} range */
-function lanesOf(ctx, range) {
+/** @param {Context} ctx @param {Range} range @param {number} most */
+function lanesOf(ctx, range, most) {
   const { whole, state, words, compact } = ctx;
   if (range.empty) {
     const names = [
@@ -133,7 +140,6 @@ function lanesOf(ctx, range) {
     };
   }
   const seen = seenIn(ctx.ui.window, ctx.player.follow);
-  const most = compact ? 7 : 9;
   if (seen.all && amountIn(whole, range) > BARS_MAX) return denseLanes(ctx, range, most);
   const model = timelineAt(whole, seen, state.seq, range);
   let lanes = model.lanes.filter(
@@ -227,6 +233,7 @@ function crowdLanes(ctx, range) {
 function tools(ctx, range) {
   const { words, player, act, current, ui } = ctx;
   if (ui.find !== null) return h('div.tools', { key: 'tools' }, findField(ctx));
+  if (ui.bookmark) return h('div.tools', { key: 'tools' }, bookmarkField(ctx));
   const { request } = current;
   const number = request ? numberOf(ctx.index, request) : 0;
   const follow = player.follow.pod;
@@ -263,6 +270,18 @@ function tools(ctx, range) {
         },
         glyph('find'),
       ),
+      canMark(ctx)
+        ? h(
+            'button.zoom',
+            {
+              'aria-label': words.t('mark.add'),
+              title: words.t('mark.add'),
+              'aria-keyshortcuts': 'm',
+              onClick: () => act.mark(),
+            },
+            glyph('pennant'),
+          )
+        : null,
       h(
         'button.zoom',
         {

@@ -237,6 +237,21 @@ def _save_and_import(demo: Demo) -> None:
     assert call(demo, "GET", "traces/two")[0] == 404
 
 
+def test_bookmarks_of_the_cluster_go_into_the_trace_and_are_changed_there(tmp_path: Path) -> None:
+    with Demo(tmp_path) as demo:
+        assert call(demo, "GET", "clusters/demo/bookmarks") == (200, {"bookmarks": []})
+        status, answer = call(demo, "PUT", "clusters/demo/bookmarks", {"bookmarks": [mark(99)]})
+        assert status == 400 and "there is no record 99" in answer["detail"]
+        demo.act("trace", count=3)
+        two = {"bookmarks": [mark(1), mark(2)]}
+        assert call(demo, "PUT", "clusters/demo/bookmarks", two) == (200, two)
+        assert call(demo, "GET", "clusters/demo/bookmarks") == (200, two)
+
+
+def mark(seq: int) -> dict[str, Any]:
+    return {"seq": seq, "t": 0, "title": f"record {seq}"}
+
+
 def test_bad_trace_is_refused_by_line(demo: Demo) -> None:
     status, answer = call(demo, "POST", "traces/import", b"{}\n")
     assert status == 400 and answer["detail"].startswith("line 1: this is no trace")

@@ -210,3 +210,61 @@ def test_a_trace_that_the_disk_does_not_hold_is_refused_in_words_and_leaves_noth
     with pytest.raises(TraceError, match=r"^the trace cannot be kept: No space left on device$"):
         Archive(tmp_path).save("full", header(1, 10), read)
     assert list((tmp_path / "traces").iterdir()) == []
+
+
+# -- bookmarks ----------------------------------------------------------------------------------
+
+
+def bookmark(seq: int, title: str = "here") -> dict[str, Any]:
+    return {"seq": seq, "t": seq * 10, "title": title}
+
+
+def test_bookmarks_are_in_the_file_and_every_record_is_found_as_before(tmp_path: Path) -> None:
+    kept = Archive(tmp_path)
+    kept.save("x", header(1, 2500), read)
+    for marks in ([bookmark(7, "节点")], [bookmark(n, "long " * 16) for n in range(1, 101)], []):
+        kept.mark("x", marks)
+        assert kept.get("x").header["bookmarks"] == marks
+        lines = gzip.decompress(kept.file("x").read_bytes()).splitlines()
+        assert json.loads(lines[0])["bookmarks"] == marks
+        assert [json.loads(line)["seq"] for line in lines[1:]] == list(range(1, 2501))
+        records, last = kept.records("x", 1999, 3)
+        assert [one["seq"] for one in json.loads(b"[" + records + b"]")] == [1999, 2000, 2001]
+        assert last == 2001
+    assert len(list((tmp_path / "traces").iterdir())) == 2
+
+
+def test_bookmarks_survive_the_way_through_a_file(tmp_path: Path) -> None:
+    kept = Archive(tmp_path)
+    kept.save("x", {**header(1, 30), "bookmarks": [bookmark(3), bookmark(9, "then")]}, read)
+    with kept.file("x").open("rb") as file:
+        again = kept.take("y", file)
+    assert again.header["bookmarks"] == [bookmark(3), bookmark(9, "then")]
+
+
+def test_a_library_with_places_counted_from_the_start_takes_bookmarks(tmp_path: Path) -> None:
+    kept = Archive(tmp_path)
+    size = kept.save("x", header(1, 2500), read).size_bytes
+    index = tmp_path / "traces" / "x.index"
+    places = [(first, at + size) for first, at in json.loads(index.read_bytes())]
+    index.write_text(json.dumps(places))
+    for _ in range(2):
+        kept.mark("x", [bookmark(4)])
+        assert json.loads(kept.records("x", 2400, 1)[0])["seq"] == 2400
+
+
+@pytest.mark.parametrize(
+    ("marks", "why"),
+    [
+        ("none", "Expected `array`"),
+        ([{"seq": 1, "t": 1}], "missing required field `title`"),
+        ([bookmark(1), bookmark(1)], "one record has two"),
+        ([bookmark(31)], "there is no record 31"),
+        ([bookmark(1, "")], "a title has 1 to 80 characters"),
+        ([bookmark(n) for n in range(1, 102)], "at most 100"),
+    ],
+)
+def test_bad_bookmarks_are_refused_with_the_line(tmp_path: Path, marks: Any, why: str) -> None:
+    lines = [{**full(1, 30 + 100 * (len(marks) > 100)), "bookmarks": marks}, record(1)]
+    with pytest.raises(TraceError, match=f"line 1: .*{why}"):
+        Archive(tmp_path).take("x", upload(*lines))
