@@ -125,7 +125,7 @@ def asked(sight: Sight) -> str:
 def plot(sight: Sight) -> dict[str, float]:
     box = sight.page.locator(".plot").bounding_box()
     assert box
-    return dict(box)
+    return {"x": box["x"], "y": box["y"], "width": box["width"], "height": box["height"]}
 
 
 def turn(sight: Sight, by: int, times: int) -> None:
