@@ -65,6 +65,12 @@ class Trace(APIView):
 
 
 class TraceBookmarks(APIView):
+    @extend_schema(responses=serializers.BookmarksSerializer, operation_id="trace_bookmarks_read")
+    def get(self, request: Request, trace: str) -> Response:
+        """The bookmarks of a saved trace."""
+        saved = _found(lambda: _archive(request).get(trace))
+        return Response({"bookmarks": saved.header.get("bookmarks", [])})
+
     @extend_schema(
         request=serializers.BookmarksSerializer,
         responses=serializers.TraceSerializer,

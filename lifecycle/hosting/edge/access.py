@@ -55,7 +55,7 @@ ROUTES: Mapping[str, Mapping[str, str]] = {
     "viz/v1/traces": {"GET": WATCH, "POST": KEEP},
     "viz/v1/traces/import": {"POST": KEEP},
     "viz/v1/traces/<str:trace>": {"GET": WATCH, "DELETE": KEEP},
-    "viz/v1/traces/<str:trace>/bookmarks": {"PUT": KEEP},
+    "viz/v1/traces/<str:trace>/bookmarks": {"GET": WATCH, "PUT": KEEP},
     "viz/v1/traces/<str:trace>/records": {"GET": WATCH},
     "viz/v1/schema": {"GET": OPEN},
     "viz/v1/docs": {"GET": OPEN},
