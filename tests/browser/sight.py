@@ -69,7 +69,8 @@ class Sight:
         self.page.on("websocket", lambda one: self._asked(one.url))
         before(self.page)
         self.page.goto(f"{self.url}/?{token}&{query}")
-        expect(self.page.locator(".map :is(.node, .bay, .rollout)").first).to_be_visible()
+        drawn = self.page.locator(".map :is(.node, .bay, .rollout, .kindboard)")
+        expect(drawn.first).to_be_visible()
         expect(self.page.locator("body")).to_have_attribute("aria-busy", "false")  # all is read
 
     def _heard(self, level: str, text: str) -> None:

@@ -12,6 +12,8 @@ import { chapterOf } from '../../static/js/views/chapters.js';
 import { corridor, corridorModel, slimCorridor } from '../../static/js/views/corridor.js';
 import { cycleOf } from '../../static/js/views/map.js';
 import { followedBox, nodeCards } from '../../static/js/views/nodes.js';
+import { hasBoard } from '../../static/js/core/kinds.js';
+import { kindBoard } from '../../static/js/views/kinds.js';
 import { objectsPanel } from '../../static/js/views/objects.js';
 import { rolloutAt, rolloutBoard } from '../../static/js/views/rollout.js';
 import { revisions } from '../../static/js/views/revisions.js';
@@ -69,6 +71,12 @@ function said(
   )];
 }
 
+/** Of each kind that has a view the newest. @param {ReturnType<History['stateAt']>} state */
+const ofEachKind = ({ objects }) =>
+  [...objects.values()]
+    .map((map) => [...map.values()].at(-1))
+    .filter((one) => one && hasBoard(one));
+
 /** The object that was written last. @param {ReturnType<History['stateAt']>} state */
 const newest = ({ objects }) => {
   const all = [...objects.values()].flatMap((map) => [...map.values()]);
@@ -98,6 +106,7 @@ function drawn(history, seq) {
       followedBox(ctx),
       objectsPanel(ctx),
       rollout && rolloutBoard(ctx, rollout),
+      ...ofEachKind(state).map((one) => kindBoard(ctx, /** @type {any} */ (one))),
       ...newest(state).map((key) =>
         revisions({ ...ctx, ui: { ...ui, compared: { key, from: 0, to: Infinity, side: true } } }),
       ),

@@ -40,6 +40,18 @@ spec:
   - type: Resource
     resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}
 """
+ORDERED = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 3
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: db, image: postgres}]}
+"""
 SHOP = """
 apiVersion: v1
 kind: Namespace
@@ -147,6 +159,17 @@ def jobs(session: Session) -> None:
     session.wait(60)
 
 
+def ordered(session: Session) -> None:
+    """A StatefulSet whose pods come one after the other, and go the other way round."""
+    session.apply(ORDERED)
+    session.wait(60)
+    path = "/apis/apps/v1/namespaces/default/statefulsets/db"
+    patch = {"content-type": "application/merge-patch+json"}
+    answer = session.request("PATCH", path, {"spec": {"replicas": 1}}, headers=patch)
+    assert answer.status == 200
+    session.wait(40)
+
+
 def autoscaler(session: Session) -> None:
     """An autoscaler where nothing measures."""
     session.apply(AUTOSCALER)
@@ -197,7 +220,8 @@ STORIES = {
     "full": full, "breakpoint": breakpoint_, "scheduling": scheduling, "refused": refused,
     "hidden": hidden, "preemption": preemption,
     "crash": crash, "image": image, "pending": pending, "jobs": jobs, "autoscaler": autoscaler,
-    "namespace": namespace, "rollout": rollout, "surge": surge, "recreate": recreate,
+    "namespace": namespace, "ordered": ordered,
+    "rollout": rollout, "surge": surge, "recreate": recreate,
 }  # fmt: skip
 
 

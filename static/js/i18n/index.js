@@ -5,6 +5,7 @@ import en from './en.js';
 import enBegin from './en-begin.js';
 import enExplain from './en-explain.js';
 import enGates from './en-gates.js';
+import enKinds from './en-kinds.js';
 import enObjects from './en-objects.js';
 import enOutcome from './en-outcome.js';
 import enParts from './en-parts.js';
@@ -15,6 +16,7 @@ import zh from './zh.js';
 import zhBegin from './zh-begin.js';
 import zhExplain from './zh-explain.js';
 import zhGates from './zh-gates.js';
+import zhKinds from './zh-kinds.js';
 import zhObjects from './zh-objects.js';
 import zhOutcome from './zh-outcome.js';
 import zhParts from './zh-parts.js';
@@ -27,6 +29,7 @@ export const ENGLISH = {
   ...enBegin,
   ...enExplain,
   ...enGates,
+  ...enKinds,
   ...enObjects,
   ...enOutcome,
   ...enParts,
@@ -39,6 +42,7 @@ export const CHINESE = {
   ...zhBegin,
   ...zhExplain,
   ...zhGates,
+  ...zhKinds,
   ...zhObjects,
   ...zhOutcome,
   ...zhParts,

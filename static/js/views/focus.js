@@ -1,9 +1,10 @@
 // @ts-check
 /**
- * Which part of the map takes the centre: the gates, the scheduling tables, all, a rollout, or the
- * crowd.
+ * Which part of the map takes the centre: the gates, the scheduling tables, all, a rollout, the
+ * object that is chosen, or the crowd.
  */
 import { objectsOf, podsOf } from '../core/cluster.js';
+import { kindAt } from './kinds.js';
 import { isRolloutChosen, rolloutAt } from './rollout.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -32,6 +33,7 @@ export function focusAt(ctx, wall) {
 /** A rollout is shown where all would be. @param {Context} ctx */
 function wantedFocus(ctx) {
   if (isRolloutChosen(ctx) && rolloutAt(ctx)) return 'rollout';
+  if (kindAt(ctx)) return 'kind';
   const wanted = centreOf(ctx);
   return wanted === 'all' && rolloutAt(ctx) ? 'rollout' : wanted;
 }

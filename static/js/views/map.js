@@ -9,6 +9,7 @@ import { corridor, corridorModel, slimCorridor } from './corridor.js';
 import { h, render } from './dom.js';
 import { forkBanner, makingBanner, wayBack } from './forks.js';
 import { glyph } from './glyphs.js';
+import { kindAt, kindBoard } from './kinds.js';
 import { lessonBanner } from './lesson.js';
 import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
 import { rolloutAt, rolloutBoard } from './rollout.js';
@@ -82,6 +83,8 @@ function columns(ctx, model) {
   ];
   if (rollout)
     return [column('a', askers), column('c', rolloutBoard(ctx, rollout), servicesBand(ctx))];
+  const chosen = ctx.focus === 'kind' && kindAt(ctx);
+  if (chosen) return [column('a', askers), column('c', kindBoard(ctx, chosen))];
   const api = ctx.focus === 'all' ? slimCorridor(ctx, model) : corridor(ctx, model);
   return [
     column('a', askers),
@@ -221,6 +224,7 @@ function wiresOf(ctx, model) {
     const moves = from === 'lane-deployment' || from === 'lane-replicaset';
     return moves ? [[from, 'r', 0.5, 'rollout', 'l', 0.3, 'live', 0.5]] : [];
   }
+  if (focus === 'kind') return [];
   const nodes = /** @type {import('./wires.js').Wire[]} */ (
     [...document.querySelectorAll('.map .node')].map((n) => [
       'watchcache',

@@ -2,6 +2,7 @@
 /** Objects of one namespace at this revision, each below its controller; crowds as counts. */
 import { countStages, namespacesOf, ownerTree } from '../core/cluster.js';
 import { nameOf } from '../core/corridor.js';
+import { objectKey } from '../core/records.js';
 import { outcomeOf } from '../core/outcome/index.js';
 import { h } from './dom.js';
 import { podOfHop } from './nodes.js';
@@ -36,11 +37,11 @@ export function objectsPanel(ctx) {
     'div.objects',
     { key: 'objects' },
     compact
-      ? null
+      ? h('div.compact-door', null, ui.namespace, tableDoor(ctx))
       : h(
           'div.panel-title',
           null,
-          h('span', null, `${words.t('bench.objects')} · `, picker),
+          h('span', null, `${words.t('bench.objects')} · `, picker, tableDoor(ctx)),
           h(
             'span.soft',
             null,
@@ -58,6 +59,18 @@ export function objectsPanel(ctx) {
       : h('p.hint', null, words.t('objects.empty')),
   );
 }
+
+/** The namespace itself: of each kind how many, and how many are as wanted. @param {Context} ctx */
+const tableDoor = ({ words, ui, act }) =>
+  h(
+    'button.table-door',
+    {
+      title: words.t('kinds.door', { name: ui.namespace }),
+      'aria-label': words.t('kinds.door', { name: ui.namespace }),
+      onClick: () => act.select({ type: 'object', key: objectKey('namespaces', '', ui.namespace) }),
+    },
+    glyph('list'),
+  );
 
 /** @param {TreeItem[]} list @returns {number} */
 function countAll(list) {
