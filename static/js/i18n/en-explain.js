@@ -217,28 +217,34 @@ export default {
   'step.volumes.end': 'All volumes of {pod} are mounted.',
   'step.volumes.fail': 'A volume of {pod} could not be mounted.',
   'step.volumes.what':
-    'Nothing else starts before every volume is there; the token is one of them.',
+    'Nothing else starts before every volume is there; the token is one of them. In other ' +
+    'clusters storage drivers mount their own volumes here, through the CSI.',
   'step.sandbox.begin': 'A sandbox is made for {pod} on {node}.',
   'step.sandbox.end': 'The sandbox of {pod} stands.',
   'step.sandbox.fail': 'The sandbox of {pod} could not be made.',
-  'step.sandbox.what': 'One sandbox a pod: its containers share network and namespaces.',
+  'step.sandbox.what':
+    'One sandbox a pod: its containers share network and namespaces. The container runtime makes ' +
+    'it, asked by the kubelet through the CRI.',
   'step.network.begin': 'The network plugin looks for an address.',
   'step.network.end': '{pod} has the address {ip}.',
   'step.network.fail': 'No address for {pod}.',
-  'step.network.what': 'The address comes from the node’s own range.',
+  'step.network.what':
+    'In other clusters the runtime asks a CNI plugin for the address; here it comes from the ' +
+    'node’s own range.',
   'step.image.begin': 'The image {image} is pulled on {node}.',
   'step.image.end': 'The image {image} is there after {took}.',
   'step.image.fail': 'The image {image} could not be pulled.',
   'step.image.what':
-    'Pulled layers are kept on the node. Whether the registry is asked again is the pull ' +
-    'policy’s decision.',
+    'The runtime pulls it, asked through the CRI. Pulled layers are kept on the node. Whether ' +
+    'the registry is asked again is the pull policy’s decision.',
   'step.image.policy': 'The pull policy is *{policy}*.',
   'step.container.begin': 'The container of {pod} starts.',
   'step.container.end': 'The container of {pod} runs.',
   'step.container.fail': 'The container of {pod} did not start.',
   'step.container.exited': '{container} of {pod} has exited with code {code}.',
   'step.container.what':
-    'No process starts here: what an image does is data. All up to this point was really decided.',
+    'The runtime starts it, asked through the CRI. No process starts here: what an image does is ' +
+    'data. All up to this point was really decided.',
   'step.ready.begin': 'The kubelet asks whether {pod} is ready.',
   'step.ready.end': '{pod} is ready.',
   'step.ready.fail': '{pod} is not ready.',
