@@ -2,6 +2,7 @@
 // Facts about the views of kinds: what is wanted beside what is, by the objects at the cursor.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { goesWith } from '../../static/js/core/acts.js';
 import { History } from '../../static/js/core/history.js';
 import { boardOf, ownersOf } from '../../static/js/core/kinds.js';
 import { must, recorded } from './traces.mjs';
@@ -94,8 +95,14 @@ test('a namespace counts kind by kind; while it goes, what is left', () => {
   assert.equal(items(told, 'about').length, 1);
 });
 
-test('the owner tree begins at the top, wherever one looks', () => {
+test('the owner tree begins at the top, wherever one looks, also past a bare heartbeat', () => {
   const { head } = played('full');
+  const [lease] = must(head.objects.get('leases.coordination.k8s.io')).values();
+  /** @type {any} */ (lease).object = undefined;
+  assert.deepEqual(goesWith(head, at(head, 'deployments.apps/default/nginx')), [
+    ['ReplicaSet', 1],
+    ['Pod', 3],
+  ]);
   const pods = [...must(head.objects.get('pods')).values()];
   const mine = pods.filter(({ name }) => name.startsWith('nginx'));
   const top = ownersOf(head, mine[0]);

@@ -3,6 +3,7 @@
  * What can be done with an object: the line of kubectl it stands for, what kubectl says of it, and
  * the request that is sent. Pure; decides nothing about the object: that is the API server's.
  */
+import { everyObject } from './cluster.js';
 import { kindOf, pluralOf } from './records.js';
 
 /** @typedef {import('./records.js').WriteRecord} WriteRecord */
@@ -127,18 +128,17 @@ function requestOf(
 export function goesWith(state, write) {
   const gone = new Set([write.object.metadata.uid]);
   /** @type {Map<string, number>} */ const counts = new Map();
-  const all = [...state.objects].flatMap(([resource, map]) =>
-    [...map.values()].map((one) => ({ resource, one })),
-  );
+  const all = everyObject(state);
   for (let before = 0; before < gone.size; ) {
     before = gone.size;
-    for (const { resource, one } of all) {
+    for (const one of all) {
       const { uid, ownerReferences = [] } = one.object.metadata;
       const isIn = write.resource === 'namespaces' && one.namespace === write.name;
       if (gone.has(uid) || !(isIn || ownerReferences.some((owner) => gone.has(owner.uid))))
         continue;
       gone.add(uid);
-      counts.set(kindOf(resource), (counts.get(kindOf(resource)) || 0) + 1);
+      const kind = kindOf(one.resource);
+      counts.set(kind, (counts.get(kind) || 0) + 1);
     }
   }
   return [...counts];

@@ -38,6 +38,12 @@ export function objectsOf(state, resource) {
   return state.objects.get(resource) || NONE;
 }
 
+/** Every object that is known; of heartbeats the time alone may have come. @param {State} state */
+export const everyObject = (state) =>
+  [...state.objects.values()]
+    .flatMap((map) => [...map.values()])
+    .filter(({ object }) => object?.metadata);
+
 /** @param {WriteRecord} write @returns {Pod} */
 export function podOf(write) {
   const kept = pods.get(write);

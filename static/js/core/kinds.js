@@ -3,7 +3,7 @@
  * What one object of a kind wants, beside what there is of it, and the objects it goes by: in order
  * where the kind has an order. From the objects at the cursor alone. Pure; the words come later.
  */
-import { compareNames, objectsOf, podOf, podsOf } from './cluster.js';
+import { compareNames, everyObject, objectsOf, podOf, podsOf } from './cluster.js';
 import { outcomeOf } from './outcome/index.js';
 import { kindOf, objectKey } from './records.js';
 
@@ -239,8 +239,7 @@ function autoscalerBoard(state, write) {
     parts: [
       part(
         'target',
-        [...state.objects.values()]
-          .flatMap((map) => [...map.values()])
+        everyObject(state)
           .filter((one) => one.namespace === write.namespace && one.name === target.name)
           .filter((one) => kindOf(one.resource) === target.kind)
           .map((one) => item(state, one, 'kinds.is', { kind: target.kind })),
@@ -339,9 +338,10 @@ function namespaceBoard(/** @type {State} */ state, /** @type {WriteRecord} */ w
   const goes = !!metadata.deletionTimestamp;
   /** @type {Pair[]} */ const pairs = [];
   /** @type {Item[]} */ const unmet = [];
-  for (const [resource, map] of state.objects) {
-    const own = [...map.values()].filter((one) => one.namespace === write.name);
-    if (!own.length || resource === 'events') continue;
+  const inside = everyObject(state).filter((one) => one.namespace === write.name);
+  for (const resource of new Set(inside.map((one) => one.resource))) {
+    const own = inside.filter((one) => one.resource === resource);
+    if (resource === 'events') continue;
     const bad = own.filter((one) => outcomeOf(state, one).state !== 'met');
     const is = goes ? own.length : own.length - bad.length;
     const wanted = goes ? 0 : own.length;
@@ -369,9 +369,9 @@ const NOTHING = { key: '', sign: '', note: '', params: {} };
 /** An event wants nothing; it tells. @param {State} state @param {WriteRecord} write */
 function eventBoard(state, write) {
   const { type, reason, message, count, involvedObject: about = {}, source } = write.object;
-  const object = [...state.objects.values()]
-    .flatMap((map) => [...map.values()])
-    .find((one) => about.uid && one.object.metadata.uid === about.uid);
+  const object = everyObject(state).find(
+    (one) => about.uid && one.object.metadata.uid === about.uid,
+  );
   return {
     pairs: [
       fact('type', type),
@@ -414,13 +414,12 @@ const newest = (events, state) =>
 export function ownersOf(/** @type {State} */ state, /** @type {WriteRecord} */ write) {
   /** @type {Map<string, WriteRecord>} */ const byUid = new Map();
   /** @type {Map<string, WriteRecord[]>} */ const below = new Map();
-  for (const map of state.objects.values())
-    for (const one of map.values()) {
-      const { uid, ownerReferences = [] } = one.object.metadata;
-      byUid.set(uid, one);
-      const owner = ownerReferences.find((/** @type {any} */ it) => it.controller)?.uid;
-      if (owner) below.set(owner, [...(below.get(owner) || []), one]);
-    }
+  for (const one of everyObject(state)) {
+    const { uid, ownerReferences = [] } = one.object.metadata;
+    byUid.set(uid, one);
+    const owner = ownerReferences.find((/** @type {any} */ it) => it.controller)?.uid;
+    if (owner) below.set(owner, [...(below.get(owner) || []), one]);
+  }
   let top = write;
   for (let depth = 0; depth < 8; depth += 1) {
     const owner = top.object.metadata.ownerReferences?.find((it) => it.controller);

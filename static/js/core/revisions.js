@@ -15,7 +15,8 @@ const CHURN = ['uid', 'resourceVersion', 'generation', 'managedFields'];
 const AROUND = 3;
 
 /**
- * What turns one revision into the other; a deleted one has no lines.
+ * What turns one revision into the other. A deleted one has no lines, nor has a heartbeat that came
+ * without its object.
  * @param {WriteRecord} from @param {WriteRecord} to @param {boolean} all  nothing is left out
  */
 export function compared(from, to, all) {
@@ -24,7 +25,7 @@ export function compared(from, to, all) {
 
 /** @param {WriteRecord} write @param {boolean} all */
 function linesOf({ op, object }, all) {
-  if (op === 'delete') return [];
+  if (op === 'delete' || !object) return [];
   if (all) return yaml(object, 0, NOTHING_HIDDEN);
   const metadata = Object.fromEntries(
     Object.entries(object.metadata).filter(([name]) => !CHURN.includes(name)),

@@ -40,7 +40,8 @@ export function chosenObject(/** @type {Pick<Context, 'ui'|'index'|'state'>} */ 
       : selected.type === 'rev'
         ? index.byRev.get(selected.rev)?.key
         : 'key' in selected && selected.key;
-  return (key && objectsOf(state, key.split('/', 1)[0]).get(key)) || null;
+  const write = key ? objectsOf(state, key.split('/', 1)[0]).get(key) : null;
+  return write?.object ? write : null;
 }
 
 /** Beside the action of the inspector. @param {Context} ctx */
