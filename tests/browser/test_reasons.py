@@ -62,7 +62,7 @@ def test_before_any_request_the_server_tells_how_it_was_built(look: Look, demo: 
         if one["kind"] == "component" and one["state"] == "starting"
     )  # fmt: skip
 
-    sight.button("API server").click()
+    sight.button("How this API server was built").click()
 
     dialog = sight.page.get_by_role("dialog", name="How this API server was built")
     expect(dialog).to_be_visible()

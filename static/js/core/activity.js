@@ -8,7 +8,13 @@ import { laneOf } from './records.js';
 /** @typedef {import('./index.js').Index} Index */
 /** @typedef {{from: number, to: number}} Window */
 
-/** @typedef {{trail: number[], lanes: Map<string, number[]>, next: number}} Activity */
+/**
+ * @typedef {Object} Activity
+ * @property {number[]} trail
+ * @property {Map<string, number[]>} lanes  times of what there was on each
+ * @property {import('./records.js').WriteRecord[]} writes  those that are no heartbeats
+ * @property {number} next
+ */
 
 /** @type {WeakMap<Index, Activity>} */
 const known = new WeakMap();
@@ -17,14 +23,14 @@ const known = new WeakMap();
 export function activityOf(index) {
   let activity = known.get(index);
   if (!activity) {
-    known.set(index, (activity = { trail: [], lanes: new Map(), next: index.first }));
+    known.set(index, (activity = { trail: [], lanes: new Map(), writes: [], next: index.first }));
   }
   for (; activity.next <= index.last; activity.next += 1) take(activity, index);
   return activity;
 }
 
 /** @param {Activity} activity @param {Index} index */
-function take({ trail, lanes, next }, index) {
+function take({ trail, lanes, writes, next }, index) {
   const record = /** @type {import('./records.js').TraceRecord} */ (index.record(next));
   const add = (/** @type {string} */ lane) => {
     const times = lanes.get(lane);
@@ -38,7 +44,10 @@ function take({ trail, lanes, next }, index) {
     // what only reads is drawn when it turns out to be followed
     if (cls === 'change' || record.outside) trail.push(next);
   } else if (record.kind === 'write') {
-    if (!(/** @type {any} */ (record).beat)) add('etcd');
+    const write = /** @type {import('./records.js').WriteRecord} */ (record);
+    if (write.beat) return;
+    add('etcd');
+    writes.push(write);
   } else if (record.kind === 'work') {
     if (record.component.startsWith('kubelet/')) return;
     add(record.component);

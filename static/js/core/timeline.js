@@ -64,7 +64,12 @@ export function timelineAt(index, follow, seq, range) {
   const way = trailOf(index, follow, seq);
   const here = way[lastAtMost(way, seq)];
   const span = here ? index.spanOf(/** @type {any} */ (index.record(here))) : null;
-  return draft.finish(span && span.cls !== 'minor' ? span : index.spans.get(current) || null);
+  const drawn = draft.finish(
+    span && span.cls !== 'minor' ? span : index.spans.get(current) || null,
+  );
+  // among all that went on only the causes of what is followed are drawn
+  if (follow.all) drawn.arrows = drawn.arrows.filter((arrow) => arrow.tone === 'now');
+  return drawn;
 }
 
 /** The followed way, or all that went on. @returns {number[]} */

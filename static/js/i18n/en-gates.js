@@ -89,7 +89,6 @@ export default {
   'stream.chip.end': '{word}: ended',
   'stream.chip.refused': '{word}: refused',
   'startup.title': 'How this API server was built',
-  'startup.open': 'How it was built',
   'startup.intro':
     'Told by the API server when it started, in the order in which it put its parts together.',
   'startup.empty':

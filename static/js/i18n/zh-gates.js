@@ -76,7 +76,6 @@ export default {
   'stream.chip.end': '{word}：已结束',
   'stream.chip.refused': '{word}：被拒绝',
   'startup.title': '这个 API 服务器是怎样建成的',
-  'startup.open': '怎样建成的',
   'startup.intro': 'API 服务器启动时所说，按各部分组装的顺序。',
   'startup.empty':
     '这份记录从 API 服务器启动之后开始，所以没有可说的。请启动一个集群，或打开从第一条记录开始的录像。',

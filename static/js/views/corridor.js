@@ -36,7 +36,7 @@ export function corridor(ctx, model) {
   return h(
     'section.comp.corridor',
     { id: 'api', key: 'api', class: span ? 'dense' : '' },
-    header(ctx, text, !span),
+    header(ctx, text),
     h(
       'ol.gates',
       { class: span ? '' : 'is-idle' },
@@ -48,24 +48,16 @@ export function corridor(ctx, model) {
   );
 }
 
-/** At rest the title tells how the server was built. */
-function header(
-  /** @type {Context} */ ctx,
-  /** @type {string} */ text,
-  /** @type {boolean} */ idle,
-) {
+function header(/** @type {Context} */ ctx, /** @type {string} */ text) {
   const { act, words } = ctx;
-  const onClick = () => (idle ? act.startup() : act.focus('api'));
   // a stream into a node lasts; it has its own sign
   const n = ctx.state.requests.size - ctx.state.streams.size;
   return h(
     'header',
     null,
-    h('h2', null, h('button', { onClick }, words.t('map.api'))),
+    h('h2', null, h('button', { onClick: () => act.focus('api') }, words.t('map.api'))),
     n > 1 ? h('span.underway', null, words.t('map.api.underway', { n })) : null,
-    idle
-      ? h('button.second.link', { onClick: () => act.startup() }, words.t('startup.open'))
-      : h('span.second', { title: text }, text),
+    h('span.second', { title: text }, text),
   );
 }
 

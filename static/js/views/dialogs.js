@@ -70,16 +70,6 @@ function help(ctx) {
     ),
     h('h2', null, words.t('help.signs')),
     legend(ctx, 'legend'),
-    h(
-      'div.form',
-      null,
-      h(
-        'button.act',
-        { onClick: () => ctx.act.startup() },
-        glyph('list'),
-        words.t('startup.title'),
-      ),
-    ),
     h('h2', null, words.t('help.simulated')),
     h('p', null, words.t('start.simulated')),
   );

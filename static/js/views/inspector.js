@@ -55,7 +55,8 @@ export function renderInspector(host, ctx, said) {
     return;
   }
   const tabs = said.tabs.filter((tab) => tab.blocks.length);
-  const chosen = tabs.find((tab) => tab.id === ui.tab) || tabs[0];
+  const isRaw = ui.tab === 'raw' && said.raw.length > 0;
+  const chosen = isRaw ? null : tabs.find((tab) => tab.id === ui.tab) || tabs[0];
   render(
     host,
     h(
@@ -90,23 +91,45 @@ export function renderInspector(host, ctx, said) {
       {
         key: 'body',
         id: 'inspector-body',
-        role: 'tabpanel',
-        'aria-labelledby': tabs.length > 1 ? `tab-${chosen.id}` : false,
+        role: chosen ? 'tabpanel' : 'region',
+        'aria-labelledby': chosen && tabs.length > 1 ? `tab-${chosen.id}` : false,
+        'aria-label': chosen ? false : words.t('tab.raw'),
         tabindex: '0',
       },
-      (chosen ? chosen.blocks : []).map((block, i) => blockView(ctx, block, i)),
+      (chosen ? chosen.blocks : said.raw).map((block, i) => blockView(ctx, block, i)),
     ),
     action(ctx),
     h(
       'footer',
       { key: 'foot' },
-      h('span.badge', null, said.badge),
+      badge(ctx, said, isRaw),
       said.source ? sourceView(said.source) : null,
     ),
   );
-  const place = `${said.crumb} ${chosen ? chosen.id : ''} ${words.lang}`;
+  const place = `${said.crumb} ${chosen ? chosen.id : 'raw'} ${words.lang}`;
   if (place !== scrolled) /** @type {HTMLElement} */ (host.querySelector('.scroll')).scrollTop = 0;
   scrolled = place;
+}
+
+/**
+ * How this is known; behind it the records themselves.
+ * @param {Context} ctx @param {import('../core/explain/index.js').Explanation} said
+ * @param {boolean} isRaw
+ */
+function badge({ words, act }, said, isRaw) {
+  if (!said.raw.length) return h('span.badge', { key: 'badge' }, said.badge);
+  const label = words.t('raw.show', { badge: said.badge });
+  return h(
+    'button.badge',
+    {
+      key: 'badge',
+      'aria-pressed': String(isRaw),
+      'aria-label': label,
+      title: label,
+      onClick: () => act.tab(isRaw ? 'why' : 'raw'),
+    },
+    said.badge,
+  );
 }
 
 /** Which chapter this is, and its sentence. @param {Context} ctx */

@@ -195,7 +195,7 @@ function podList(ctx, node, mine, cycle) {
   const { words, compact, act } = ctx;
   const system = node.pods.filter((pod) => pod.system);
   const own = node.pods.filter((pod) => !pod.system);
-  const most = compact ? 4 : 8;
+  const most = (compact ? 4 : 8) + (startingOn(node, mine) ? 0 : 2);
   const shown = own.slice(0, most);
   if (mine && mine.node === node.name && !shown.includes(mine)) shown[most - 1] = mine;
   const items = [];
@@ -244,22 +244,26 @@ const baseName = (name) =>
 /** @param {string} name */
 const shortPod = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
 
-/** The stops of the pod that is starting here, or the resting kubelet. */
+/** The followed pod, or one that is starting. @param {NodeView} node @param {Pod|null} mine */
+const startingOn = (node, mine) =>
+  mine && mine.node === node.name
+    ? mine
+    : node.pods.find((pod) => !pod.system && pod.stage === 'bound') || null;
+
+/** The stops of the pod that is starting here; the room is the pods' while none does. */
 function kubelet(
   /** @type {Context} */ ctx,
   /** @type {NodeView} */ node,
   /** @type {Pod|null} */ mine,
 ) {
   const { words, index, state, focus } = ctx;
-  const pod =
-    mine && mine.node === node.name
-      ? mine
-      : node.pods.find((p) => !p.system && p.stage === 'bound') || null;
-  const steps = pod ? stepsOf(index, pod.key, state.seq) : new Map();
+  const pod = startingOn(node, mine);
+  if (!pod) return null;
+  const steps = stepsOf(index, pod.key, state.seq);
   // whether it is ready is told beside them
   const stops = startSteps(index).filter((step) => step !== 'ready');
   const signs = stops.map((step) => [step, stepSign(steps.get(step))]);
-  if (pod && focus === 'all' && (pod === mine || pod.stage === 'bound')) {
+  if (focus === 'all' && (pod === mine || pod.stage === 'bound')) {
     return h(
       'ol.steps',
       { key: 'steps' },

@@ -1,5 +1,6 @@
 // @ts-check
 /** etcd's tape of revisions: what was written, what would be, and in the past what will be. */
+import { activityOf } from '../core/activity.js';
 import { lastRecordAt } from '../core/index.js';
 import { pluralOf } from '../core/records.js';
 import { nameOf } from '../core/corridor.js';
@@ -17,8 +18,9 @@ const LOOK_MAX = 5000;
 /** @param {Context} ctx */
 export function tape(ctx) {
   const { words, state, whole, player, compact } = ctx;
+  const writes = writesOf(ctx);
   const room = compact ? 6 : 7;
-  const at = lastRecordAt(whole.writes, state.seq);
+  const at = lastRecordAt(writes, state.seq);
   const isPast = player.past || !player.live;
   // where there is little room, what is folded gives up its own
   const seen = (/** @type {Cell} */ cell) => !compact || !cell.folded || !ctx.current.root;
@@ -32,7 +34,10 @@ export function tape(ctx) {
     .filter(seen)
     .slice(0, room - ahead.length - (next ? 1 : 0))
     .reverse();
-  const waiting = whole.writes.length - 1 - at;
+  // who joins late may know of heartbeats only
+  const newest = whole.writes[lastRecordAt(whole.writes, state.seq)];
+  if (!past.length && newest) past.push({ writes: [newest], folded: false });
+  const waiting = writes.length - 1 - at;
   const held = state.held && !player.behind;
   const caption =
     isPast && waiting
@@ -54,12 +59,16 @@ export function tape(ctx) {
   );
 }
 
+/** Heartbeats only while they are shown everywhere. @param {Context} ctx */
+const writesOf = ({ whole, ui }) =>
+  ui.shows.includes('beat') ? whole.writes : activityOf(whole).writes;
+
 /**
  * Neighbouring heartbeats and events become one cell each.
  * @param {Context} ctx @param {number} from @param {1|-1} direction
  */
 function cellsFrom(ctx, from, direction) {
-  const { writes } = ctx.whole;
+  const writes = writesOf(ctx);
   /** @type {Cell[]} */ const cells = [];
   const isIdle = !ctx.current.root;
   for (let i = from; i >= 0 && i < writes.length && cells.length <= CELLS_MAX; i += direction) {

@@ -47,12 +47,22 @@ export const asYaml = (object) => ({ type: 'code', text: yaml(object).join('\n')
 export const tab = (words, id, blocks) => ({ id, label: words.t(`tab.${id}`), blocks });
 
 /**
+ * What took part goes below the reasons.
+ * @param {Words} words @param {Block[]} why @param {Block[]} what
+ */
+export const whyTab = (words, why, what) =>
+  tab(words, 'why', what.length ? [...why, h(words.t('why.what')), ...what] : why);
+
+/**
+ * The record as it is has no tab: it is behind the badge.
  * @param {{crumb: string, title: string, voice?: string, tabs: any[], badge: string,
  *   source?: string}} parts
  * @returns {import('./index.js').Explanation}
  */
 export function explanation(parts) {
-  return { voice: parts.title, source: '', ...parts };
+  const [raw] = parts.tabs.filter((one) => one.id === 'raw');
+  const tabs = parts.tabs.filter((one) => one !== raw);
+  return { voice: parts.title, source: '', ...parts, tabs, raw: raw?.blocks || [] };
 }
 
 /** The path that upstream's file has, with its version in front. */

@@ -5,7 +5,7 @@ import { lastPart, objectsOf, podOf } from '../cluster.js';
 import { componentOf, schedulerPlugin } from '../facts.js';
 import { keyOf } from '../records.js';
 import { nameOf, preemptionBlocks } from './preemption.js';
-import { asYaml, code, explanation, h, json, p, sourceText, tab } from './blocks.js';
+import { asYaml, code, explanation, h, json, p, sourceText, tab, whyTab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -24,9 +24,12 @@ export function explainCycle(model, span, words) {
     crumb: words.t('crumb.cycle', { number: cycle.number, pod: name }),
     title: titleOf(model, cycle, result, words),
     tabs: [
-      tab(words, 'why', whyBlocks(model, cycle, result, words)),
+      whyTab(
+        words,
+        whyBlocks(model, cycle, result, words),
+        pluginBlocks(component, words),
+      ),
       tab(words, 'whynot', whyNotBlocks(cycle, words)),
-      tab(words, 'what', pluginBlocks(component, words)),
       tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
       tab(
         words,

@@ -3,7 +3,7 @@
 import { httpMethod, pluralOf } from '../records.js';
 import { yaml } from '../yaml.js';
 import { askedBlocks } from './asked.js';
-import { code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
+import { code, explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
 import { gateOf, pluginSource } from '../facts.js';
 import { isOrdinary } from '../corridor.js';
 import { classText, whatBlocks } from './gates.js';
@@ -46,12 +46,10 @@ export function explainDenied(model, span, row, record, crumb, words) {
     ? authorizationWhy(detail, params, words)
     : otherWhy(model, row, record, message, words);
   if (ordinary) why.unshift(p(words, 'again.why', { client: open.client }));
-  const tabs = [tab(words, 'why', why)];
+  const what = isAuthorization ? [] : whatBlocks(model, span, row.gate, words);
+  const tabs = [whyTab(words, why, what)];
   if (isAuthorization) tabs.push(tab(words, 'rules', ruleBlocks(detail, words)));
-  else {
-    tabs.push(tab(words, 'steps', stepBlocks(model, span, row.gate, words)));
-    tabs.push(tab(words, 'what', whatBlocks(model, span, row.gate, words)));
-  }
+  else tabs.push(tab(words, 'steps', stepBlocks(model, span, row.gate, words)));
   tabs.push(tab(words, 'object', [p(words, 'object.refused')]));
   tabs.push(tab(words, 'raw', [json(record), ...(close ? [json(close)] : [])]));
   return explanation({

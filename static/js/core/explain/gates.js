@@ -7,7 +7,19 @@ import { difference, patchLines } from '../yaml.js';
 import { gateRows, nameOf, STOPPED, writeOf } from '../corridor.js';
 import { admissionOrder, classOf } from '../startup.js';
 import { askedBlocks } from './asked.js';
-import { asYaml, code, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
+import {
+  asYaml,
+  code,
+  explanation,
+  facts,
+  h,
+  json,
+  p,
+  said,
+  sourceText,
+  tab,
+  whyTab,
+} from './blocks.js';
 import { explainDenied } from './denied.js';
 import { reasons } from './reasons.js';
 import { stepBlocks } from './steps.js';
@@ -91,9 +103,8 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     crumb: crumb(model, span, gate, words),
     title,
     tabs: [
-      tab(words, 'why', why),
+      whyTab(words, why, whatBlocks(model, span, gate, words)),
       tab(words, 'steps', isPlugin ? [] : stepBlocks(model, span, gate, words)),
-      tab(words, 'what', whatBlocks(model, span, gate, words)),
       tab(words, 'object', [
         ...formBlocks(span, gate),
         ...objectBlocks(model, span, record, words),
@@ -374,9 +385,12 @@ export function explainRequest(model, span, words) {
     crumb: crumb(model, span, '', words),
     title: words.t(isBinding && close && write ? 'request.bound' : key, what),
     tabs: [
-      tab(words, 'why', answeredBlocks(model, span, write, words)),
+      whyTab(
+        words,
+        answeredBlocks(model, span, write, words),
+        requestFacts(model, span, words),
+      ),
       tab(words, 'steps', stepBlocks(model, span, '', words)),
-      tab(words, 'what', requestFacts(model, span, words)),
       tab(words, 'object', [
         ...formBlocks(span, ''),
         ...objectBlocks(model, span, null, words),

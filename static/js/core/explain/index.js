@@ -45,6 +45,7 @@ import { sayMore } from './more.js';
  * @property {string} title
  * @property {string} voice   what is read aloud when it comes up
  * @property {{id: string, label: string, blocks: Block[]}[]} tabs
+ * @property {Block[]} raw    the records that it is made from
  * @property {string} badge
  * @property {string} source
  */

@@ -1,7 +1,7 @@
 // @ts-check
 /** A stream into a node: the way it takes, what both ends agreed on, what passed, how it ended. */
 import { bytesText, streamOf } from '../streams.js';
-import { explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
+import { explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
 import { crumb, requestFacts } from './gates.js';
 
 /** @typedef {import('./index.js').Model} Model */
@@ -34,8 +34,7 @@ export function explainStream(model, span, words) {
     crumb: crumb(model, span, '', words),
     title: words.t(titleKey(stream), params),
     tabs: [
-      tab(words, 'why', whyBlocks(stream, params, words)),
-      tab(words, 'what', requestFacts(model, span, words)),
+      whyTab(words, whyBlocks(stream, params, words), requestFacts(model, span, words)),
       tab(words, 'raw', records.map(json)),
     ],
     badge: words.t('badge.modelled'),

@@ -7,7 +7,7 @@ import { componentOf } from '../facts.js';
 import { writeOf } from '../corridor.js';
 import { outcomeOf, sayOutcome } from '../outcome/index.js';
 import { duration } from '../words.js';
-import { explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
+import { explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -59,8 +59,11 @@ export function explainWork(model, component, span, words) {
     crumb: words.t(isController(component) ? 'crumb.work' : 'crumb.worker', params),
     title,
     tabs: [
-      tab(words, 'why', blocks.length ? blocks : [p(words, 'work.waits', params)]),
-      tab(words, 'what', whatBlocks(model, component, work, words)),
+      whyTab(
+        words,
+        blocks.length ? blocks : [p(words, 'work.waits', params)],
+        whatBlocks(model, component, work, words),
+      ),
       tab(words, 'raw', work ? [json(work.open), ...(work.close ? [json(work.close)] : [])] : []),
     ],
     badge: words.t('badge.modelled'),
