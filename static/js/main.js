@@ -1,6 +1,7 @@
 // @ts-check
 /** The page's beginning: finds its parts, and opens the live cluster or the recording asked for. */
 import { App } from './views/app.js';
+import { listenToTerms } from './views/glossary.js';
 
 const names = ['bar', 'bench', 'map', 'inspector', 'timeline', 'dialogs', 'narrator'];
 const hosts = Object.fromEntries(
@@ -14,6 +15,7 @@ const app = new App(hosts, {
   watches: role === 'viewer',
 });
 app.start();
+listenToTerms(() => app.words());
 const { trace } = app.address.goal;
 if (trace) app.openSaved(trace).catch(() => app.openLive());
 else app.openLive();

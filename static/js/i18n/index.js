@@ -11,6 +11,7 @@ import enOutcome from './en-outcome.js';
 import enParts from './en-parts.js';
 import enSteps from './en-steps.js';
 import enStory from './en-story.js';
+import enTerms from './en-terms.js';
 import enViews from './en-views.js';
 import zh from './zh.js';
 import zhBegin from './zh-begin.js';
@@ -22,6 +23,7 @@ import zhOutcome from './zh-outcome.js';
 import zhParts from './zh-parts.js';
 import zhSteps from './zh-steps.js';
 import zhStory from './zh-story.js';
+import zhTerms from './zh-terms.js';
 import zhViews from './zh-views.js';
 
 export const ENGLISH = {
@@ -35,6 +37,7 @@ export const ENGLISH = {
   ...enParts,
   ...enSteps,
   ...enStory,
+  ...enTerms,
   ...enViews,
 };
 export const CHINESE = {
@@ -48,6 +51,7 @@ export const CHINESE = {
   ...zhParts,
   ...zhSteps,
   ...zhStory,
+  ...zhTerms,
   ...zhViews,
 };
 

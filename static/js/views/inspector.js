@@ -5,6 +5,7 @@ import { storyOf } from '../core/story.js';
 import { duration } from '../core/words.js';
 import { h, render } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
+import { explained } from './glossary.js';
 import { faultView } from './faults.js';
 import { formsView } from './forms.js';
 import { objectMenu } from './objectmenu.js';
@@ -200,7 +201,7 @@ export function blockView(ctx, block, i) {
   const key = `${i}${block.type}`;
   switch (block.type) {
     case 'p':
-      return h('p', { key }, piecesOf(block.text));
+      return h('p', { key }, explained(block.text, ctx.words));
     case 'h':
       return h(
         'h2',

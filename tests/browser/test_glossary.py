@@ -1,0 +1,66 @@
+"""Dotted words say what they mean: to the pointer, to the keyboard, and to a finger."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+EXEMPT = "The priority level whose requests never wait"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stored(demo: Demo) -> None:
+    assert asking.apply(demo, asking.pod("lone"))[0]["code"] == 201
+    asking.until(lambda: asking.objects(demo, "pods")["lone"]["status"].get("phase") == "Running")
+    asking.control(demo, action="pause")
+
+
+def test_the_pointer_and_the_keyboard_open_what_a_word_means(look: Look, demo: Demo) -> None:
+    sight = flow_control(look(COMPACT), demo)
+    word = sight.page.locator(".dotted", has_text="exempt").first
+    word.hover()
+    expect(note(sight)).to_contain_text(EXEMPT)
+    expect(word).to_have_attribute("aria-describedby", "term-note")
+    assert sight.page.evaluate(measures.LAYOUT) == []
+    sight.page.locator("#bar").hover()
+    expect(note(sight)).to_be_hidden()
+
+    word.focus()
+    expect(note(sight)).to_contain_text(EXEMPT)
+    assert sight.page.evaluate(measures.FOCUS_RING)[1]
+    sight.press("Escape")
+    expect(note(sight)).to_be_hidden()
+    sight.says(sight.page.locator(".inspector"), "exempt")  # and nothing else was closed
+
+
+def test_a_finger_opens_it_in_chinese(look: Look, demo: Demo) -> None:
+    sight = flow_control(look((390, 844), query="theme=dark&lang=zh", has_touch=True), demo)
+    sight.page.locator(".dotted", has_text="exempt").first.tap()
+    expect(note(sight)).to_contain_text("请求从不等待的优先级")
+
+
+def flow_control(sight: Sight, demo: Demo) -> Sight:
+    """The explanation of why a request of an administrator did not wait."""
+    gate = next(
+        one for one in asking.records(demo)
+        if one["kind"] == "gate" and one["gate"] == "flowcontrol"
+        and one["detail"].get("priorityLevel") == "exempt" and outside(demo, one["span"])
+    )  # fmt: skip
+    query = sight.page.url.partition("?")[2]
+    where = f"sel=gate/{gate['span']}/flowcontrol"
+    sight.page.goto(f"{sight.url}/?{query}&{where}")
+    expect(sight.page.locator(".dotted").first).to_be_visible()
+    return sight
+
+
+def outside(demo: Demo, span: int) -> bool:
+    return bool(asking.records(demo, span)[0].get("outside"))
+
+
+def note(sight: Sight) -> Locator:
+    return sight.page.get_by_role("tooltip", include_hidden=True)

@@ -1,0 +1,44 @@
+// @ts-check
+// Facts about the dotted words: each has one sentence in both languages, and is marked once.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { marked, TERMS } from '../../static/js/core/glossary.js';
+import { wordsFor } from '../../static/js/i18n/index.js';
+
+const en = wordsFor('en');
+const zh = wordsFor('zh');
+
+test('every word of the glossary has one sentence in both languages', () => {
+  for (const term of TERMS) {
+    assert.match(en.t(`term.${term}`), /^[A-Z].*\.$/);
+    assert.match(zh.t(`term.${term}`), /[\u3400-\u9fff].*。$/);
+    assert.equal(zh.t(`term.${term}`).match(/。/g)?.length, 1);
+  }
+});
+
+test('a word is marked where it comes first, as it is written there, and code is left alone', () => {
+  const found = marked(
+    [
+      { text: 'Leases: a lease of ', as: '' },
+      { text: 'workload-high', as: 'b' },
+      { text: 'kubelet', as: 'code' },
+      { text: ' released', as: '' },
+    ],
+    en,
+  );
+  const terms = found.filter((one) => one.term).map(({ text, as, term }) => [text, as, term]);
+  assert.deepEqual(terms, [
+    ['Leases', '', 'lease'],
+    ['workload-high', 'b', 'workloadHigh'],
+  ]);
+  const whole = 'Leases: a lease of workload-highkubelet released';
+  assert.equal(found.map(({ text }) => text).join(''), whole);
+});
+
+test('Chinese words are found without spaces around them', () => {
+  const found = marked([{ text: '添加了两个容忍度：污点', as: '' }], zh);
+  assert.deepEqual(
+    found.filter((one) => one.term).map(({ term }) => term),
+    ['toleration', 'taint'],
+  );
+});
