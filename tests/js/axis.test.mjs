@@ -69,3 +69,11 @@ test('where there are too many bars each lane tells how much there was, and none
   assert.equal(must(counts.get('etcd')).reduce((a, b) => a + b, 0), writes);
   assert.equal(activityOf(index), activityOf(index));
 });
+
+test('what is asked before the first record came begins with it', () => {
+  const late = new History();
+  assert.deepEqual(activityOf(late.index).trail, []);
+  late.append(index.records.slice(500, 900));
+  assert.ok(activityOf(late.index).trail.every((seq) => seq > 500));
+  assert.ok(activityOf(late.index).trail.length);
+});

@@ -25,6 +25,8 @@ export function activityOf(index) {
   if (!activity) {
     known.set(index, (activity = { trail: [], lanes: new Map(), writes: [], next: index.first }));
   }
+  // who joins late asks before the first record is there
+  activity.next = Math.max(activity.next, index.first);
   for (; activity.next <= index.last; activity.next += 1) take(activity, index);
   return activity;
 }
