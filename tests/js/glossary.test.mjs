@@ -16,7 +16,7 @@ test('every word of the glossary has one sentence in both languages', () => {
   }
 });
 
-test('a word is marked where it comes first, as it is written there, and code is left alone', () => {
+test('a word is marked where it comes first, as it is written, and code is left alone', () => {
   const found = marked(
     [
       { text: 'Leases: a lease of ', as: '' },
