@@ -5,6 +5,7 @@ It is DATA_DIR/worker.log, and rotates. A disk that does not take a line loses i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from logging.handlers import RotatingFileHandler
@@ -28,4 +29,10 @@ def report(what: str, error: BaseException) -> None:
     files = [one.baseFilename for one in _log.handlers if isinstance(one, RotatingFileHandler)]
     where = f"; {files[0]} says where" if files else ""
     reason = " ".join(str(error).split()) or type(error).__name__
-    print(f"demo: {what}: {reason}{where}", file=sys.stderr, flush=True)
+    say(f"{what}: {reason}{where}")
+
+
+def say(line: str) -> None:
+    """Tells whoever started the demo; it goes on when nobody reads that any more."""
+    with contextlib.suppress(OSError):
+        print(f"demo: {line}", file=sys.stderr, flush=True)

@@ -23,7 +23,7 @@ from typing import Any
 from lifecycle.hosting.edge.adapter import server, tls  # isort: skip
 
 from apiserver_app.handlers.server import life
-from lifecycle.hosting import child, memory, preparation, quarantine, supervision
+from lifecycle.hosting import child, logfile, memory, preparation, quarantine, supervision
 from lifecycle.hosting.edge import access, api, app, fanout, origins, staticfiles
 from lifecycle.hosting.port import edgeport, links
 from lifecycle.hosting.worker import process
@@ -56,7 +56,7 @@ class Edge:
         self._port.on_state.append(self._fanout.on_state)
         self._port.on_state.append(self._follow_server)
         self._port.on_removed.append(self._fanout.on_removed)
-        self._port.on_log.append(_say)
+        self._port.on_log.append(logfile.say)
         self._port.on_ready.append(self._on_ready)
         services = app.Services(
             self._loop,
@@ -72,7 +72,7 @@ class Edge:
             self._application, self._on_listening, self._application.refusal
         )
         self._supervisor = supervision.Supervisor(
-            self._port, self._spawn, _say, lambda: self._begin_stop(1), prepared.board,
+            self._port, self._spawn, logfile.say, lambda: self._begin_stop(1), prepared.board,
             functools.partial(quarantine.note, prepared.options.data_dir),
         )  # fmt: skip
         self._inside: tuple[links.LoopLink, process.Built] | None = None
@@ -117,7 +117,7 @@ class Edge:
             await asyncio.to_thread(process.prepare, self._prepared.options)
             built = process.build(self._prepared.options, self._loop, link.to_edge)
         except ValueError as error:
-            _say(f"the cluster cannot be started: {error}")
+            logfile.say(f"the cluster cannot be started: {error}")
             self._begin_stop(1)
             return
         built.driver.on_end = self._end_inside
@@ -126,7 +126,7 @@ class Edge:
         await built.start()
 
     def _end_inside(self, reason: str) -> None:
-        _say(reason)
+        logfile.say(reason)
         self._begin_stop(1)
 
     def _spawn(self) -> child.Child:
@@ -158,7 +158,7 @@ class Edge:
             try:
                 self._tls = self._server.listen(preparation.bind(*self._address[:2]), self._context)
             except preparation.StartError as error:
-                _say(f"the API server cannot be reached again: {error}")
+                logfile.say(f"the API server cannot be reached again: {error}")
 
     def _write_endpoints(self) -> None:
         process, prepared = self._supervisor.process, self._prepared
@@ -176,7 +176,7 @@ class Edge:
         try:
             _write_atomically(prepared.endpoints, endpoints)
         except OSError as error:
-            _say(f"{prepared.endpoints} is not up to date: {error.strerror}")
+            logfile.say(f"{prepared.endpoints} is not up to date: {error.strerror}")
 
     def _announce(self, info: dict[str, Any]) -> None:
         nodes = info.get("nodes", self._prepared.options.nodes)
@@ -268,7 +268,7 @@ def _write_atomically(path: Path, content: dict[str, Any]) -> None:
 
 def _exit_after(seconds: float, supervisor: supervision.Supervisor) -> None:
     def end() -> None:
-        _say(f"not everything ended within {seconds:g} s; leaving")
+        logfile.say(f"not everything ended within {seconds:g} s; leaving")
         supervisor.kill()
         os._exit(1)
 
@@ -287,7 +287,3 @@ def _browse(url: str) -> None:
     import webbrowser
 
     webbrowser.open(url)
-
-
-def _say(line: str) -> None:
-    print(f"demo: {line}", file=sys.stderr, flush=True)

@@ -147,6 +147,7 @@ class Supervisor:
 
     def _on_ready(self, _info: object) -> None:
         self._ready = self._ever_ready = True
+        self._on_pong(False)  # it has started: from here on it has no more time than any other
 
     def _lost(self) -> None:
         if self._stopping:
@@ -186,9 +187,19 @@ class Supervisor:
         await self._start_another(delay)
 
     async def _start_another(self, delay_seconds: float) -> None:
+        """Tries until the system has the memory and the processes for one."""
         await asyncio.sleep(delay_seconds)
-        with self.reserve.released():
-            born = self._spawn()
+        while True:
+            try:
+                with self.reserve.released():
+                    born = self._spawn()
+                break
+            except OSError as error:
+                self._say(
+                    f"a new worker cannot be started: {error.strerror}; it is tried again"
+                    + _in(BACKOFF_SECONDS_MAX)
+                )
+                await asyncio.sleep(BACKOFF_SECONDS_MAX)
         await self.adopt(born)
 
     def _write_down(self, code: int | None) -> str:
