@@ -135,8 +135,10 @@ def test_garbage_is_an_error_for_its_kind_until_it_is_deleted(etcdctl: Etcdctl) 
 
 
 def test_a_key_goes_with_its_lease(etcdctl: Etcdctl) -> None:
-    lease = etcdctl("lease", "grant", "2").split()[1]
-    etcdctl("put", "leased", "x", f"--lease={lease}")
+    # in one go: between two commands the lease may run out
+    lines = "set -- $(etcdctl lease grant 2); etcdctl put leased x --lease=$2; echo $2"
+    put, lease = etcdctl.kubectl(*IN_POD, "sh", "-c", lines).split()
+    assert put == "OK"
     etcdctl.kubectl.until(lambda out: out == "", *IN_POD, "etcdctl", "get", "leased")
     assert etcdctl("lease", "timetolive", lease) == f"lease {lease} already expired\n"
 
