@@ -62,7 +62,9 @@ def test_by_keys_all_is_seen_with_every_command_and_the_story_again(look: Look) 
 
 def test_the_window_stays_when_one_goes_to_a_moment_on_it(look: Look) -> None:
     sight = look()
-    sight.press("0", "+")
+    sight.press("0")
+    expect(sight.button("All")).to_have_attribute("aria-pressed", "true")
+    sight.press("+")
     expect(sight.button("All")).to_have_attribute("aria-pressed", "false")
     before = width(sight).inner_text()
     at = plot(sight)
