@@ -47,6 +47,8 @@ def described() -> list[Object]:
 
 def _described(gate: type[Gate]) -> Object:
     told: Object = {"name": gate.name, "cost": gate.cost, "source": gate.source}
+    if gate.sources:
+        told["sources"] = dict(gate.sources)
     if gate.reads:
         told["reads"] = True
     if gate.plugins:

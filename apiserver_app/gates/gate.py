@@ -8,7 +8,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go (DefaultBuil
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from apiserver_app.handlers.cluster import ClusterContext
@@ -24,6 +24,7 @@ class Gate:
     cost = 0  # µs of virtual time
     waits = False  # whether its cost is behind it when it is recorded
     source = ""  # the upstream file it models
+    sources: Mapping[str, str] = {}  # by a request's verb, where that differs
     reads = False  # whether requests that change nothing pass it, too
     plugins = False  # whether it is a phase of admission
     # what the kind's strategy is asked there about an object that is new, and about another

@@ -14,13 +14,22 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Request
 
+HANDLERS = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers"
+STORE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go"
+
 
 class Decode(Gate):
     """From what was sent to an object of a type, with its defaults."""
 
     name = refuses_as = "decode"
     cost = 90
-    source = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go"
+    source = f"{HANDLERS}/create.go createHandler"
+    sources = {
+        "update": f"{HANDLERS}/update.go UpdateResource",
+        "patch": f"{HANDLERS}/patch.go PatchResource",
+        "delete": f"{HANDLERS}/delete.go DeleteResource",
+        "deletecollection": f"{HANDLERS}/delete.go DeleteCollection",
+    }
 
     def decide(self, request: Request) -> Decision:
         return request.operation.decode(request)
@@ -30,7 +39,7 @@ class Current(Gate):
     """The stored object, which is about to change. Told of only when it refuses."""
 
     name = "current"
-    source = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go"
+    source = STORE
     refuses_as = "decode"  # until the store is asked
 
     def decide(self, request: Request) -> None:
@@ -43,7 +52,16 @@ class Etcd(Gate):
     name = refuses_as = "etcd"
     cost = wal.SYNC
     waits = True
-    source = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go Create"
+    source = f"{STORE} Create"
+    sources = {
+        "update": f"{STORE} Update",
+        "patch": f"{STORE} Update",
+        "delete": f"{STORE} Delete",
+        "deletecollection": f"{STORE} DeleteCollection",
+        "get": f"{STORE} Get",
+        "list": f"{STORE} List",
+        "watch": f"{STORE} Watch",
+    }
 
     def __init__(self, cluster: ClusterContext) -> None:
         self._resource_of = cluster.cache.resource_of

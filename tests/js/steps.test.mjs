@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../../static/js/core/history.js';
+import { gateSource } from '../../static/js/core/facts.js';
 import { hexdump } from '../../static/js/core/hexdump.js';
 import { storageSteps, strategySteps } from '../../static/js/core/steps.js';
 import { must, recorded } from './traces.mjs';
@@ -54,6 +55,18 @@ function told(verb, records, ask = {}) {
   history.append(/** @type {any[]} */ (full));
   return { index: history.index, span: must(history.index.spans.get(2)), seq: history.last };
 }
+
+test('the upstream function that is named is that of the verb', () => {
+  const { index } = told('create', []);
+  const at = (/** @type {string} */ name, /** @type {string} */ verb) =>
+    gateSource(index, name, verb).split('/').at(-1);
+  assert.equal(at('etcd', 'create'), 'store.go Create');
+  assert.equal(at('etcd', 'patch'), 'store.go Update');
+  assert.equal(at('etcd', 'delete'), 'store.go Delete');
+  assert.equal(at('etcd', 'list'), 'store.go List');
+  assert.equal(at('decode', 'patch'), 'patch.go PatchResource');
+  assert.equal(at('authorization', 'create'), at('authorization', 'delete'));
+});
 
 /** @param {string} verb @param {Detail[]} records @param {Detail} [ask] */
 const calls = (verb, records, ask) => {

@@ -12,6 +12,7 @@
  * @typedef {Object} Gate
  * @property {string} name
  * @property {string} [source]   upstream file and function
+ * @property {Record<string, string>} [sources]  by verb, where that differs
  * @property {number} [cost]     virtual µs
  * @property {boolean} [reads]   reads pass it, too
  * @property {boolean} [plugins] it is a phase of admission
@@ -125,6 +126,16 @@ export function gatesOf({ facts }) {
 /** @param {Index} index @param {string} name @returns {Gate} */
 export function gateOf(index, name) {
   return gatesOf(index).find((gate) => gate.name === name) || { name };
+}
+
+/** Where upstream does what a gate does with a request of this verb. */
+export function gateSource(
+  /** @type {Index} */ index,
+  /** @type {string} */ name,
+  /** @type {string} */ verb,
+) {
+  const gate = gateOf(index, name);
+  return gate.sources?.[verb] || gate.source || '';
 }
 
 /** The plugins of a phase in the order in which they are asked. */

@@ -4,7 +4,7 @@ import { httpMethod, pluralOf } from '../records.js';
 import { yaml } from '../yaml.js';
 import { askedBlocks } from './asked.js';
 import { code, explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
-import { gateOf, pluginSource } from '../facts.js';
+import { gateSource, pluginSource } from '../facts.js';
 import { isOrdinary } from '../corridor.js';
 import { classText, whatBlocks } from './gates.js';
 import { authorizerBlocks, readFrom, reasons } from './reasons.js';
@@ -63,7 +63,7 @@ export function explainDenied(model, span, row, record, crumb, words) {
       record.source ||
         detail.source ||
         (record.plugin && pluginSource(model.index, row.gate, record.plugin)) ||
-        (isAuthorization ? RBAC_SOURCE : gateOf(model.index, row.gate).source || ''),
+        (isAuthorization ? RBAC_SOURCE : gateSource(model.index, row.gate, open.verb)),
     ),
   });
 }

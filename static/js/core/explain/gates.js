@@ -1,6 +1,6 @@
 // @ts-check
 /** What a gate, an admission plugin or a whole request did, and what would have changed it. */
-import { gateOf, gatesOf, pluginSource } from '../facts.js';
+import { gateOf, gateSource, gatesOf, pluginSource } from '../facts.js';
 import { httpMethod, kindOf, pluralOf } from '../records.js';
 import { duration } from '../words.js';
 import { difference, patchLines } from '../yaml.js';
@@ -98,7 +98,9 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     : gateWhy(model.index, row, params, words);
   const source =
     (record && (record.source || record.detail?.source)) ||
-    (isPlugin ? pluginSource(model.index, gate, record.plugin) : gateOf(model.index, gate).source);
+    (isPlugin
+      ? pluginSource(model.index, gate, record.plugin)
+      : gateSource(model.index, gate, open.verb));
   return explanation({
     crumb: crumb(model, span, gate, words),
     title,
@@ -398,7 +400,10 @@ export function explainRequest(model, span, words) {
       tab(words, 'raw', [json(span.open), ...(close ? [json(close)] : [])]),
     ],
     badge: words.t('badge.modelled'),
-    source: sourceText(model.version, gatesOf(model.index).at(-1)?.source || ''),
+    source: sourceText(
+      model.version,
+      gateSource(model.index, gatesOf(model.index).at(-1)?.name || '', open.verb),
+    ),
   });
 }
 
