@@ -13,9 +13,23 @@ from lifecycle.hosting.scripted import Session
 from tests.controllers_app.nodelab import execute, run
 from tests.controllers_app.podlab import cluster, create, get, pod
 
-HELD_SECONDS = 0.15  # of CPU time that one step of the kernel may take, on a slow machine
 SECONDS = 10  # of virtual time that a program is given
-SHARE_SECONDS = 0.2  # of CPU time that a second of a container's may take, on a slow machine
+# CPU time is counted in turns of an empty loop, so that the machine does not matter
+TURNS = 1_000_000
+HELD_TURNS_MAX = 12 * TURNS  # that one step of the kernel may take
+SHARE_TURNS_MAX = 16 * TURNS  # that a second of a container's may take
+
+
+def turn_seconds() -> float:
+    """How long one turn takes here and now."""
+
+    def measured() -> float:
+        began = time.thread_time()
+        for _ in range(TURNS):
+            pass
+        return time.thread_time() - began
+
+    return min(measured() for _ in range(3)) / TURNS
 
 
 class Watch:
@@ -149,6 +163,8 @@ def test_a_program_holds_nobody_up_and_uses_no_more_than_its_share(what: str) ->
     box = cluster(nodes=1)
     create(box, pod(image="busybox", container={"command": ["sleep", "infinity"]}))
     watch, _said = ran(box, ENDLESS[what])
-    assert watch.longest < HELD_SECONDS
-    assert watch.whole < SHARE_SECONDS * (box.cluster.kernel.now - watch.began) / SECOND
+    turn = turn_seconds()
+    assert watch.longest / turn < HELD_TURNS_MAX
+    seconds = (box.cluster.kernel.now - watch.began) / SECOND
+    assert watch.whole / turn < SHARE_TURNS_MAX * seconds
     assert execute(box, "echo", "still here") == ("still here\n", 0)
