@@ -11,7 +11,7 @@ from types import FrameType
 import hypothesis
 import pytest
 
-SECONDS_MAX = 240
+SECONDS_MAX = 900  # then it hangs: a machine that is ten times slower is done before
 # thousands of clusters are made here, each of many small objects: collecting as often as Python
 # does takes a quarter of all time
 GARBAGE = (20_000, 20, 50)
@@ -40,7 +40,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """A test, with its fixtures, gets a bounded time."""
 
     marker = item.get_closest_marker("seconds_max")
-    seconds = FUZZ * int(marker.args[0]) if marker else FUZZ * SECONDS_MAX
+    seconds = FUZZ * max(SECONDS_MAX, int(marker.args[0]) if marker else 0)
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise TooSlow(f"{item.nodeid} ran longer than {seconds} s")

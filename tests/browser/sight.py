@@ -14,7 +14,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
-WAIT_MS = 60_000
+from tests.lifecycle.hosting.running import WAIT_SECONDS
+
+WAIT_MS = WAIT_SECONDS * 1000
 expect.set_options(timeout=WAIT_MS)
 ROOMY, COMPACT = (1920, 1080), (1280, 720)
 GATES = (

@@ -13,9 +13,8 @@ from typing import Any
 
 import yaml
 
-from tests.lifecycle.hosting.running import Demo
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
-WAIT_SECONDS = 60
 JSON = "application/json"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import REAL, Demo
 
 
@@ -43,6 +43,6 @@ def kubectl(cluster: Demo, home: Path) -> Kubectl:
     kubectl = Kubectl(kubectls.newest(), cluster.data_dir, home)
     uploaded = ("get", "configmap", "kubeadm-config", "--ignore-not-found", "-o", "name")
     kubectl.until(bool, "-n", "kube-system", *uploaded)
-    kubectl("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
-    kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+    kubectl("-n", "kube-system", "rollout", "status", "deployment/coredns", PATIENTLY)
+    kubectl("wait", "--for=condition=Ready", "node", "--all", PATIENTLY)
     return kubectl

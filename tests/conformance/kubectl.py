@@ -19,7 +19,9 @@ from typing import Any
 import pytest
 import yaml
 
-WAIT_SECONDS = 60
+from tests.lifecycle.hosting.running import WAIT_SECONDS
+
+PATIENTLY = f"--timeout={WAIT_SECONDS}s"  # of commands that wait for something
 _NAME = re.compile(r"kubectl(\.\d+\.\d+)?")
 
 

@@ -26,7 +26,7 @@ def printed(request: pytest.FixtureRequest) -> Iterator[None]:
     table.show(request.config, "clients")
 
 
-@pytest.mark.seconds_max(600)
+@pytest.mark.seconds_max(1800)
 @pytest.mark.parametrize("kind", CLIENTS, ids=lambda kind: kind.__name__.lower())
 def test_each_client_can_do_each_step(kind: Any, kubectl: Kubectl) -> None:
     failed = {}

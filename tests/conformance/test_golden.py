@@ -19,7 +19,7 @@ import yaml
 from tests.conformance import kubectl as kubectls
 from tests.conformance import manifests
 from tests.conformance.api import Answer, Api
-from tests.conformance.kubectl import Kubectl, since
+from tests.conformance.kubectl import PATIENTLY, Kubectl, since
 from tests.lifecycle.hosting.running import REAL, Demo
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -99,7 +99,6 @@ def test_the_pod_is_the_golden_one_but_for_what_1_33_adds(kubectl: Kubectl) -> N
     assert plain(found) == plain(pod)
 
 
-@pytest.mark.seconds_max(120)
 def test_a_cluster_of_the_same_version_gives_the_golden_objects(
     tmp_path_factory: pytest.TempPathFactory, home: Path
 ) -> None:
@@ -107,7 +106,7 @@ def test_a_cluster_of_the_same_version_gives_the_golden_objects(
     with Demo(where, "--speed", "max", "--profile", "v1.22", driver=REAL) as demo:
         kubectl = Kubectl(kubectls.newest(), demo.data_dir, home)
         kubectl("create", "-f", "-", given=manifests.GOLDEN)
-        kubectl("rollout", "status", "deployment/nginx-deployment", "--timeout=60s")
+        kubectl("rollout", "status", "deployment/nginx-deployment", PATIENTLY)
         replica_set = kubectl.object("rs", f"nginx-deployment-{HASHES[0]}")
         (pod,) = kubectl.object("pods", "-l", "app=nginx")["items"]
     was = yaml.safe_load((GOLDEN / "pod-1.22.yaml").read_text())

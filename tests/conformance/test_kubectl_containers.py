@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import PATIENTLY, Kubectl
 
 
 @pytest.fixture(scope="module")
 def kubectl(kubectl: Kubectl) -> Iterator[Kubectl]:
     with kubectl.space("containers") as within:
         within("run", "web", "--image=nginx")
-        within("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+        within("wait", "--for=condition=Ready", "pod/web", PATIENTLY)
         yield within
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.kubectl import Kubectl, since
+from tests.conformance.kubectl import PATIENTLY, Kubectl, since
 
 NAME = "crontabs.stable.example.com"
 DEFINITION = """
@@ -89,7 +89,7 @@ spec:
 def kubectl(kubectl: Kubectl) -> Iterator[Kubectl]:
     said = kubectl("apply", "-f", "-", given=DEFINITION)
     assert said == f"customresourcedefinition.apiextensions.k8s.io/{NAME} created\n"
-    said = kubectl("wait", "--for=condition=established", f"crd/{NAME}", "--timeout=10s")
+    said = kubectl("wait", "--for=condition=established", f"crd/{NAME}", PATIENTLY)
     assert said == f"customresourcedefinition.apiextensions.k8s.io/{NAME} condition met\n"
     with kubectl.space("customs") as within:
         within("apply", "-f", "-", given=CRONTAB)
@@ -195,10 +195,10 @@ def test_a_definition_takes_its_objects_along(kubectl: Kubectl) -> None:
     again = DEFINITION.replace("crontabs", "lines").replace("crontab", "line")
     again = again.replace("CronTab", "Line").replace("[ct]", "[ln]")
     kubectl("apply", "-f", "-", given=again)
-    kubectl("wait", "--for=condition=established", "crd/lines.stable.example.com")
+    kubectl("wait", "--for=condition=established", "crd/lines.stable.example.com", PATIENTLY)
     kubectl("apply", "-f", "-", given=CRONTAB.replace("CronTab", "Line"))
     assert "my-new-cron-object" in kubectl("get", "lines")
-    kubectl("delete", "crd", "lines.stable.example.com", "--timeout=20s")
+    kubectl("delete", "crd", "lines.stable.example.com", PATIENTLY)
     said = kubectl.fails("get", "lines")
     # what it has cached of discovery is asked first
     assert "the server could not find the requested resource" in said or (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conformance import manifests
-from tests.conformance.kubectl import WAIT_SECONDS, Kubectl, since
+from tests.conformance.kubectl import PATIENTLY, Kubectl, since
 from tests.conformance.prints import fits, has
 
 
@@ -203,7 +203,7 @@ def test_taint_cordon_and_drain(kubectl: Kubectl) -> None:
     )
     assert kubectl("taint", "node", "node-3", "k-") == "node/node-3 untainted\n"
     kubectl("run", "bare", "--image=nginx", '--overrides={"spec":{"nodeName":"node-3"}}')
-    kubectl("wait", "--for=condition=Ready", "pod/bare", f"--timeout={WAIT_SECONDS}s")
+    kubectl("wait", "--for=condition=Ready", "pod/bare", PATIENTLY)
     assert kubectl("cordon", "node-3") == "node/node-3 cordoned\n"
     assert kubectl("cordon", "node-3") == "node/node-3 already cordoned\n"
     has(kubectl("get", "nodes"), "node-3   Ready,SchedulingDisabled   <none>   {age}   v1.33.{n}")

@@ -10,7 +10,7 @@ import yaml
 
 from lifecycle.hosting import options
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import REAL, Demo
 
 MANIFEST = """
@@ -64,7 +64,7 @@ def test_a_deployment_of_the_time_runs(profile: str, old: dict[str, Kubectl]) ->
         assert kubectl("get", "deploy", "-o", "name") == "deployment.apps/web\n"
 
     for one in old.values():
-        one("rollout", "status", "deployment/web", "--timeout=60s")
+        one("rollout", "status", "deployment/web", PATIENTLY)
         rows = one.until(lambda out: out.count("Running") == 2, "get", "pods", "-l", "app=web")
         assert rows.count("1/1") == 2
     groups = old["newest"]("api-versions").split()

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import WAIT_SECONDS, Kubectl
-from tests.lifecycle.hosting.running import Demo, rss_mib
+from tests.conformance.kubectl import PATIENTLY, Kubectl
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo, rss_mib
 
 FAKE = "tests.conformance.fakedriver:build_driver"
 POD = """
@@ -47,11 +47,11 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 def _pod(played: Demo, home: Path) -> None:
     admin = Kubectl(kubectls.newest(), played.data_dir, home)
     admin.until(bool, "get", "nodes", "-o", "name")
-    admin("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+    admin("wait", "--for=condition=Ready", "node", "--all", PATIENTLY)
     admin("create", "-f", "-", given=POD % "web")
     two = (POD % "two") + "  - {name: gone, image: nginx}\n"
     admin("create", "-f", "-", given=two)
-    admin("wait", "--for=condition=Ready", "pod/web", "pod/two", "--timeout=30s")
+    admin("wait", "--for=condition=Ready", "pod/web", "pod/two", PATIENTLY)
 
 
 @pytest.fixture(params=VERSIONS)
@@ -147,18 +147,22 @@ def running(kubectl: Kubectl, *arguments: str) -> Iterator[tuple[int, subprocess
             pipe.close()
 
 
+def fetched(port: int) -> bytes:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=WAIT_SECONDS) as answer:
+        return bytes(answer.read())
+
+
 def test_port_forward(kubectl: Kubectl) -> None:
     with running(kubectl, "port-forward", "pod/web", ":8080") as (port, child):
         for _ in range(20):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
-                assert answer.read() == b"hello\n"
+            assert fetched(port) == b"hello\n"
         assert child.poll() is None
 
 
 def test_port_that_refuses_is_reported(kubectl: Kubectl) -> None:
     with running(kubectl, "port-forward", "pod/web", ":81") as (port, child):
         with contextlib.suppress(OSError):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10)
+            fetched(port)
         assert child.stderr is not None
         line = child.stderr.readline()
         assert "an error occurred forwarding" in line and "connection refused" in line
@@ -169,7 +173,7 @@ def test_proxy(kubectl: Kubectl) -> None:
     assert "GET /page" in kubectl("get", "--raw", f"{path}/page")
     with (
         running(kubectl, "proxy", "--port=0") as (port, _),
-        urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer,
+        urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=WAIT_SECONDS) as answer,
     ):
         assert answer.url.endswith("/proxy/") and b"GET /" in answer.read()
 
@@ -209,13 +213,13 @@ def test_one_process_carries_streams_too(tmp_path: Path) -> None:
         (tmp_path / "home").mkdir()
         admin = Kubectl(kubectls.newest(), demo.data_dir, tmp_path / "home")
         admin.until(bool, "get", "nodes", "-o", "name")
-        admin("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+        admin("wait", "--for=condition=Ready", "node", "--all", PATIENTLY)
         admin("create", "-f", "-", given=POD % "web")
-        admin("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+        admin("wait", "--for=condition=Ready", "pod/web", PATIENTLY)
         assert admin("exec", "-i", "web", "--", "cat", given="x" * 500_000) == "x" * 500_000
         assert len(admin("exec", "web", "--", "yes", "20")) == 20 << 20
         with running(admin, "port-forward", "pod/web", ":8080") as (port, _):
-            assert urllib.request.urlopen(f"http://127.0.0.1:{port}/").read() == b"hello\n"
+            assert fetched(port) == b"hello\n"
 
 
 def _until(terminal: int, wanted: bytes) -> bytes:

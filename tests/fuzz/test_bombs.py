@@ -52,7 +52,6 @@ MANY_ERRORS: dict[str, tuple[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.seconds_max(60)
 @pytest.mark.parametrize("what", MANY_ERRORS)
 def test_the_first_thousand_errors_are_told_of(session: Session, what: str) -> None:
     path, body = MANY_ERRORS[what]
@@ -88,7 +87,6 @@ TOO_MANY: dict[str, bytes] = {
 }
 
 
-@pytest.mark.seconds_max(60)
 @pytest.mark.parametrize("what", TOO_MANY)
 def test_a_body_of_too_many_objects_is_too_large(session: Session, what: str) -> None:
     too_large(session.request("POST", PODS, TOO_MANY[what]))
@@ -162,7 +160,6 @@ def test_the_error_of_a_long_body_is_found_in_few_steps(what: str) -> None:
     assert calls < 1000
 
 
-@pytest.mark.seconds_max(60)
 def test_ports_that_all_collide_are_warned_of_in_bounded_memory(session: Session) -> None:
     ports = [{"containerPort": 1, "protocol": "TCP"}] * 20_000
     path = f"{PODS}?fieldValidation=Ignore"

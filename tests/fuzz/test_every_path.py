@@ -96,7 +96,7 @@ def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
         yield Caller(demo, where)
 
 
-@pytest.mark.seconds_max(900)
+@pytest.mark.seconds_max(1800)
 def test_no_request_of_the_documents_is_answered_with_a_server_error(caller: Caller) -> None:
     asked = 0
     wrong: dict[str, str] = {}

@@ -202,7 +202,6 @@ def replaced(session: Session, schema: dict[str, Any], conversion: Any) -> bool:
     return send(session, "PUT", f"{DEFINITIONS}/{NAME}", body).status == 200
 
 
-@pytest.mark.seconds_max(300)
 def test_rules_defaults_and_conversions_are_refused_or_asked(crontabs: Session) -> None:
     taken = []
 
@@ -309,7 +308,6 @@ def police(session: Session, kind: str, spec: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.seconds_max(300)
 def test_validating_policies_are_refused_or_asked(policed: Session) -> None:
     taken = []
 
@@ -330,7 +328,6 @@ def test_validating_policies_are_refused_or_asked(policed: Session) -> None:
     assert sum(taken) > 3
 
 
-@pytest.mark.seconds_max(300)
 def test_mutating_policies_are_refused_or_asked(policed: Session) -> None:
     taken = []
 

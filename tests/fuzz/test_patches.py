@@ -91,7 +91,6 @@ def patch(session: Session, path: str, body: Any, headers: dict[str, str]) -> No
         assert asked(session, "GET", f"{path}/fuzzed") == (200, found)
 
 
-@pytest.mark.seconds_max(300)
 @pytest.mark.parametrize("path", [CONFIGMAPS, PODS])
 @pytest.mark.parametrize("headers", [MERGE, STRATEGIC, APPLY], ids=["merge", "strategic", "apply"])
 def test_a_patch_is_refused_or_stored(session: Session, path: str, headers: Any) -> None:
@@ -107,7 +106,6 @@ def test_a_patch_is_refused_or_stored(session: Session, path: str, headers: Any)
     run()
 
 
-@pytest.mark.seconds_max(300)
 @pytest.mark.parametrize("path", [CONFIGMAPS, PODS])
 def test_a_json_patch_is_refused_or_stored(session: Session, path: str) -> None:
     @QUIET
@@ -118,7 +116,6 @@ def test_a_json_patch_is_refused_or_stored(session: Session, path: str) -> None:
     run()
 
 
-@pytest.mark.seconds_max(300)
 def test_a_query_is_refused_or_answered(session: Session) -> None:
     @QUIET
     @hypothesis.given(query=QUERIES, which=st.sampled_from((CONFIGMAPS, PODS, "/api/v1/nodes")))

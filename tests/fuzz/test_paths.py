@@ -71,7 +71,6 @@ def check(session: Session, method: str, path: str, body: Any = None) -> None:
         assert answer.json()["kind"] == "Status", (path, answer.text)
 
 
-@pytest.mark.seconds_max(300)
 def test_any_path_is_answered(session: Session) -> None:
     @hypothesis.settings(max_examples=300 * FUZZ)
     @hypothesis.given(METHODS, PATHS, BODIES)
@@ -81,7 +80,6 @@ def test_any_path_is_answered(session: Session) -> None:
     run()
 
 
-@pytest.mark.seconds_max(300)
 def test_any_parameter_is_read_or_refused(session: Session) -> None:
     places = [("GET", path) for path in (CONFIGMAPS, CRONTABS)]
     places += [

@@ -39,7 +39,6 @@ def measured(*arguments: str) -> dict[str, Any]:
     return figures
 
 
-@pytest.mark.seconds_max(60)
 def test_nodes_are_ready_before_their_pods_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "PODS", 5)
     figures = measured("nodes", "--nodes", "4")
@@ -47,14 +46,12 @@ def test_nodes_are_ready_before_their_pods_run(monkeypatch: pytest.MonkeyPatch) 
     assert figures["all_ready_seconds"] > 0 and figures["pods_ready_seconds"] > 0
 
 
-@pytest.mark.seconds_max(120)
 def test_webernetes_and_this_run_the_same_in_turn() -> None:
     figures = measured("peers", "--pods", "2")
     theirs, ours = figures["webernetes_cpu_seconds"], figures["here_cpu_seconds"]
     assert figures["times_webernetes_cpu_seconds"] == round(theirs / ours, 2) > 0
 
 
-@pytest.mark.seconds_max(60)
 def test_a_recording_is_saved_taken_in_and_read() -> None:
     """In a process of its own: this one's database is in memory."""
     command = [sys.executable, "manage.py", "bench", "replay", "--pods", "2", "--runs", "1"]

@@ -13,10 +13,8 @@ import pytest
 
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 from tests.conformance.api import Answer, Api
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo
 from tests.robustness.trouble import INDEX_BYTES, Failing, Locked
-
-WAIT_SECONDS = 60
 
 
 def until_refused(api: Api, name: str) -> Answer:
@@ -47,7 +45,6 @@ def until(ask: Callable[[], Answer], code: int) -> Answer:
         assert time.monotonic() < deadline, f"no answer {code}"
 
 
-@pytest.mark.seconds_max(120)
 @pytest.mark.parametrize(
     ("trouble", "first", "then"),
     [
@@ -88,7 +85,6 @@ def test_writes_are_refused_in_words_while_reads_and_watches_go_on(
     assert f"{name}-after" in since.body.decode() and "ERROR" not in since.body.decode()
 
 
-@pytest.mark.seconds_max(60)
 def test_an_upload_to_a_full_disk_is_refused_in_words_and_leaves_nothing(demo: Demo) -> None:
     traces = demo.data_dir / "traces"
     before = set(traces.glob("*"))
@@ -104,7 +100,6 @@ def test_an_upload_to_a_full_disk_is_refused_in_words_and_leaves_nothing(demo: D
     assert demo.get("/viz/v1/traces").status == 200
 
 
-@pytest.mark.seconds_max(60)
 def test_the_end_leaves_no_log_beside_the_database(tmp_path: Path) -> None:
     with Demo(tmp_path / "data", "--nodes", "1", driver=REAL) as demo:
         demo.process.terminate()

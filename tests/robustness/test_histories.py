@@ -19,7 +19,6 @@ from tests.robustness.linearizability import Operation
 SEED = 7
 
 
-@pytest.mark.seconds_max(400)
 def test_histories_through_kills_a_full_disk_and_a_stopped_worker_hold(tmp_path: Path) -> None:
     run = Run(tmp_path, SEED)
     for kind in histories.kinds(4, 1, 1):
@@ -29,7 +28,6 @@ def test_histories_through_kills_a_full_disk_and_a_stopped_worker_hold(tmp_path:
     assert len(run.events) > 6 * histories.KEYS
 
 
-@pytest.mark.seconds_max(400)
 def test_a_store_of_an_earlier_moment_is_found(tmp_path: Path) -> None:
     """The control: without its mark the store opens as it was before the round, and is noticed."""
     run = Run(tmp_path, SEED)

@@ -12,8 +12,7 @@ from kubernetes_asyncio.client.exceptions import ApiException
 from kubernetes_asyncio.stream import WsApiClient
 
 from tests.conformance import clients
-
-WAIT_SECONDS = 60
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
 
 class Asynchronous:

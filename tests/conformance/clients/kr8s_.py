@@ -11,8 +11,7 @@ import kr8s
 from kr8s.objects import ConfigMap, Deployment, Pod, new_class
 
 from tests.conformance import clients
-
-WAIT_SECONDS = 60
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
 
 class Kr8s:

@@ -12,8 +12,7 @@ from kubernetes import client, config, dynamic, stream, utils, watch
 from kubernetes.client.rest import ApiException
 
 from tests.conformance import clients
-
-WAIT_SECONDS = 60
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
 
 class Official:
@@ -103,7 +102,10 @@ class Official:
         self.core.create_namespaced_config_map(self.ns, clients.config_map("seen"))
         following = watch.Watch()
         for event in following.stream(
-            self.core.list_namespaced_config_map, self.ns, resource_version=since, timeout_seconds=9
+            self.core.list_namespaced_config_map,
+            self.ns,
+            resource_version=since,
+            timeout_seconds=WAIT_SECONDS,
         ):
             assert (event["type"], event["object"].metadata.name) == ("ADDED", "seen")
             following.stop()
@@ -169,13 +171,13 @@ class Official:
 
     def exec_exit_code(self) -> None:
         opened = self._exec("sh", "-c", "exit 7", _preload_content=False)
-        opened.run_forever(timeout=9)
+        opened.run_forever(timeout=WAIT_SECONDS)
         assert opened.returncode == 7
 
     def exec_stdin(self) -> None:
         opened = self._exec("sh", stdin=True, _preload_content=False)
         opened.write_stdin("echo from inside\n")
-        assert opened.readline_stdout(timeout=9) == "from inside"
+        assert opened.readline_stdout(timeout=WAIT_SECONDS) == "from inside"
         opened.close()
 
     def port_forward(self) -> None:

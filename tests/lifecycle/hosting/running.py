@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import os
+import random
 import select
 import signal
 import socket
@@ -17,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[3]
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180  # for what comes within a few seconds, on a slow machine within minutes
 STAND_IN = "tests.lifecycle.hosting.standin:build_driver"
 REAL = "lifecycle.hosting.worker.building:build_driver"
+KEPT_PORTS = (20_000, 30_000)  # below those that Linux hands out
 
 
 class Demo:
@@ -207,6 +210,17 @@ class WebSocket:
     def close(self) -> None:
         self._file.close()
         self._socket.close()
+
+
+def kept_ports() -> tuple[str, ...]:
+    """Options for two ports that a demo gets again when it is started again: of those that the
+    system hands out to anybody, some other process may have got one meanwhile."""
+    ports: list[int] = []
+    while len(ports) < 2:
+        port = random.randrange(*KEPT_PORTS)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
+    return ("--port", str(ports[0]), "--tls-port", str(ports[1]))
 
 
 def wait_for_end(pid: int) -> bool:

@@ -7,12 +7,11 @@ import os
 import signal
 import socket
 import stat
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.lifecycle.hosting.running import Demo, wait_for_end
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo, wait_for_end
 
 
 def refused(data_dir: Path, *arguments: str) -> str:
@@ -37,7 +36,7 @@ def test_start_says_how_to_use_it_and_the_end_leaves_nothing(tmp_path: Path) -> 
         assert stat.S_IMODE(os.stat(ends["kubeconfig"]).st_mode) == 0o600
         worker = ends["worker_pid"]
         demo.process.send_signal(signal.SIGINT)
-        assert demo.process.wait(5) == 0
+        assert demo.process.wait(WAIT_SECONDS) == 0
         assert demo.errors() == ""
     assert wait_for_end(worker)
     assert not (data_dir / "endpoints.json").exists()
@@ -53,7 +52,6 @@ def test_sigterm_ends_open_streams_cleanly(tmp_path: Path) -> None:
         held = demo.connect()
         held.request("GET", "/never")
         demo.act("seen")
-        began = time.monotonic()
         demo.process.send_signal(signal.SIGTERM)
         for stream in [*streams, secured]:
             assert stream.read() == b""  # raises IncompleteRead without the last chunk
@@ -61,8 +59,7 @@ def test_sigterm_ends_open_streams_cleanly(tmp_path: Path) -> None:
             assert feed.close_code() == 4001
         answer = held.getresponse()
         assert (answer.status, json.loads(answer.read())["reason"]) == (503, "ServiceUnavailable")
-        assert demo.process.wait(5) == 0
-        assert time.monotonic() - began < 3
+        assert demo.process.wait(WAIT_SECONDS) == 0
         assert demo.errors() == ""
 
 
@@ -121,7 +118,7 @@ def test_single_process_serves_the_same(tmp_path: Path) -> None:
         assert stream.readline() == b"x\n"
         demo.process.send_signal(signal.SIGTERM)
         stream.read()
-        assert demo.process.wait(5) == 0
+        assert demo.process.wait(WAIT_SECONDS) == 0
         assert demo.errors() == ""
 
 

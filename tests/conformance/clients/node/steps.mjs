@@ -143,7 +143,7 @@ const steps = {
         names.push(found.metadata.name);
         if (found.metadata.name === "seen") seen(names);
       };
-      following.watch(path, { timeoutSeconds: 9 }, note, () => seen(names)).catch(fail);
+      following.watch(path, { timeoutSeconds: 180 }, note, () => seen(names)).catch(fail);
     });
     check(names.includes("seen"), names);
   },

@@ -11,6 +11,7 @@ import pytest
 
 from lifecycle.hosting.edge import fanout
 from lifecycle.hosting.edge.fanout import Behind, Frame
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
 
 class FakeLoop:
@@ -149,7 +150,7 @@ def test_a_new_edge_learns_how_far_the_store_is() -> None:
 
 def on_loop(body: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        await asyncio.wait_for(body(), 5)
+        await asyncio.wait_for(body(), WAIT_SECONDS)
 
     asyncio.run(bounded())
 

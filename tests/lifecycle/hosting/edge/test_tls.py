@@ -23,7 +23,7 @@ from twisted.internet import task
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
 from tests.lifecycle.hosting.edge.test_channel import Server, Wire
-from tests.lifecycle.hosting.running import Demo
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
 
 def test_certificate_of_our_ca_names_user_and_groups(demo: Demo) -> None:
@@ -66,7 +66,7 @@ def test_a_session_is_not_resumed_and_so_never_without_its_chain(
         connection.connect()
         if session is not None:
             connection.sock.close()
-            raw = socket.create_connection(demo.tls_authority, 5)
+            raw = socket.create_connection(demo.tls_authority, WAIT_SECONDS)
             connection.sock = context.wrap_socket(
                 raw, server_hostname=demo.tls_authority[0], session=session
             )
@@ -113,7 +113,7 @@ def test_http11_is_negotiated_although_h2_was_offered(demo: Demo) -> None:
     context = demo.tls()
     context.set_alpn_protocols(["h2", "http/1.1"])
     with (
-        socket.create_connection(demo.tls_authority, 5) as raw,
+        socket.create_connection(demo.tls_authority, WAIT_SECONDS) as raw,
         context.wrap_socket(raw, server_hostname=demo.tls_authority[0]) as secured,
     ):
         assert secured.selected_alpn_protocol() == "http/1.1"
@@ -156,7 +156,7 @@ def make_certificate(folder: Path, issuer: str, name: str, organization: str) ->
 
 
 def test_who_speaks_plain_http_to_the_port_of_tls_is_told_so(demo: Demo) -> None:
-    with socket.create_connection(demo.tls_authority, 5) as client:
+    with socket.create_connection(demo.tls_authority, WAIT_SECONDS) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         said = client.makefile("rb").read()
     assert said.startswith(b"HTTP/1.0 400 Bad Request\r\n")
@@ -165,7 +165,7 @@ def test_who_speaks_plain_http_to_the_port_of_tls_is_told_so(demo: Demo) -> None
 
 def test_garbage_before_a_handshake_ends_the_connection(demo: Demo) -> None:
     for garbage in (b"\0" * 5000, b"SSH-2.0-x\r\n", b"\x16\x03\x01\x02\0\1\0\1\xfc" + b"a" * 600):
-        with socket.create_connection(demo.tls_authority, 5) as client:
+        with socket.create_connection(demo.tls_authority, WAIT_SECONDS) as client:
             client.sendall(garbage)
             assert client.makefile("rb").read(6) in (b"", b"\x15\x03\x03\0\2\2")
     assert demo.https_get(demo.tls(), "/api")["path"] == "/api"
