@@ -56,14 +56,16 @@ ROWS: tuple[Row, ...] = (
     Row("create deploy", "create deployment nginx --image=nginx --replicas=3", r"nginx created"),
     Row("create dry", "create deployment x --image=nginx --dry-run=server", r"\(server dry run\)"),
     Row("rollout status", "rollout status deployment/nginx", _DONE),
-    Row("wait", "wait --for=condition=Ready pod/one pod/solo --timeout=30s", r"solo condition met"),
+    Row(
+        "wait", "wait --for=condition=Ready pod/one pod/solo --timeout=180s", r"solo condition met"
+    ),
     Row(
         "wait jsonpath",
-        "wait --for=jsonpath={{.status.phase}}=Running pod/one --timeout=30s",
+        "wait --for=jsonpath={{.status.phase}}=Running pod/one --timeout=180s",
         r"pod/one condition met",
         since=(1, 23),
     ),
-    Row("wait create", "wait --for=create pod/one --timeout=9s", r"one condition", since=(1, 31)),
+    Row("wait create", "wait --for=create pod/one --timeout=180s", r"one condition", since=(1, 31)),
     # reading
     Row("get pods", "get pods", r"(?m)^one +1/1 +Running +0"),
     Row("get -o wide", "get pods -o wide", r"NOMINATED NODE"),
@@ -138,10 +140,15 @@ ROWS: tuple[Row, ...] = (
     Row("scale", "scale deployment nginx --replicas=2", r"nginx scaled"),
     Row("scale if", "scale deployment nginx --current-replicas=2 --replicas=3", r"nginx scaled"),
     Row("set image", "set image deployment/nginx nginx=nginx:1.25", r"image updated"),
+    Row(
+        "history one",
+        "rollout history deployment/nginx --revision=2",
+        r"nginx:1.25",
+        patient=True,
+    ),
     Row("set env", "set env deployment/nginx A=b", r"env updated"),
     Row("rollout after", "rollout status deployment/nginx", _DONE),
     Row("history", "rollout history deployment/nginx", r"(?m)^3 +"),
-    Row("history one", "rollout history deployment/nginx --revision=2", r"nginx:1.25"),
     Row("rollout undo", "rollout undo deployment/nginx", r"rolled back"),
     Row("rollout restart", "rollout restart deployment/nginx", r"restarted"),
     Row("rollout pause", "rollout pause deployment/nginx", r"paused"),
@@ -184,14 +191,14 @@ ROWS: tuple[Row, ...] = (
     Row("untaint", "taint nodes node-2 k=v:NoSchedule-", r"node-2 untainted"),
     Row(
         "drain",
-        "drain node-3 --ignore-daemonsets --force --delete-emptydir-data --timeout=25s",
+        "drain node-3 --ignore-daemonsets --force --delete-emptydir-data --timeout=180s",
         r"node-3 (drained|evicted)",
         since=(1, 21),
     ),
     Row("undrain", "uncordon node-3", r"node-3"),
     # containers
     Row("run two", "run two --image=nginx", r"pod/two created"),
-    Row("wait two", "wait --for=condition=Ready pod/two --timeout=30s", r"two condition met"),
+    Row("wait two", "wait --for=condition=Ready pod/two --timeout=180s", r"two condition met"),
     Row("logs", "logs two", r"start"),
     Row("logs options", "logs --tail=1 --timestamps --since=1h two -c two", r"^20\d\d-"),
     Row("logs deploy", "logs deploy/nginx", r"start"),

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conformance import manifests
-from tests.conformance.kubectl import WAIT_SECONDS, Kubectl, since
+from tests.conformance.kubectl import PATIENTLY, Kubectl, since
 from tests.conformance.prints import fits, has
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,7 @@ def test_a_watch_gets_each_row_as_it_changes(kubectl: Kubectl, nginx: str) -> No
         assert _row(watch) == "NAME READY STATUS RESTARTS AGE"
         assert all(_row(watch).startswith("nginx-") for _ in range(3))
         kubectl("run", "seen", "--image=nginx")
-        kubectl("wait", "--for=condition=Ready", "pod/seen", f"--timeout={WAIT_SECONDS}s")
+        kubectl("wait", "--for=condition=Ready", "pod/seen", PATIENTLY)
         kubectl("delete", "pod", "seen")
         rows = [""]
         while "Terminating" not in rows[-1]:
@@ -243,7 +244,7 @@ def test_restart_pause_and_resume(kubectl: Kubectl) -> None:
 
 def test_run_and_force_delete(kubectl: Kubectl) -> None:
     assert kubectl("run", "one", "--image=nginx") == "pod/one created\n"
-    said = kubectl("wait", "--for=condition=Ready", "pod/one", f"--timeout={WAIT_SECONDS}s")
+    said = kubectl("wait", "--for=condition=Ready", "pod/one", PATIENTLY)
     assert said == "pod/one condition met\n"
     said = kubectl("delete", "pod", "one", "--force", "--grace-period=0")
     assert said == 'pod "one" force deleted\n'
@@ -280,9 +281,10 @@ def test_a_pod_waits_for_its_claim_and_runs_when_it_can_be_bound(kubectl: Kubect
         "0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
     kubectl.until(lambda out: unbound in out, "describe", "pod", "db-0")
-    assert 'storageclass.storage.k8s.io "fast" not found' in kubectl("describe", "pvc", "data-db-0")
+    missing = 'storageclass.storage.k8s.io "fast" not found'
+    kubectl.until(lambda out: missing in out, "describe", "pvc", "data-db-0")
     kubectl("apply", "-f", "-", given=manifests.STORAGE_CLASS)
-    kubectl("wait", "--for=condition=Ready", "pod/db-0", f"--timeout={WAIT_SECONDS}s")
+    kubectl("wait", "--for=condition=Ready", "pod/db-0", PATIENTLY)
     has(
         kubectl("get", "pvc"),
         """
@@ -297,7 +299,7 @@ data-db-0   Bound    pvc-{uid}   1Gi        RWO            fast           <unset
 def test_jobs_complete(kubectl: Kubectl) -> None:
     said = kubectl("create", "job", "sums", "--image=busybox", "--", "true")
     assert said == "job.batch/sums created\n"
-    said = kubectl("wait", "--for=condition=complete", "job/sums", f"--timeout={WAIT_SECONDS}s")
+    said = kubectl("wait", "--for=condition=complete", "job/sums", PATIENTLY)
     assert said == "job.batch/sums condition met\n"
     has(
         kubectl("get", "jobs"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import socket
 import subprocess
 import time
 import urllib.request
@@ -20,8 +19,8 @@ from lifecycle import catalog
 from tests.conformance import commands, table
 from tests.conformance import kubectl as kubectls
 from tests.conformance.commands import Row
-from tests.conformance.kubectl import WAIT_SECONDS, Kubectl, Said
-from tests.lifecycle.hosting.running import Demo
+from tests.conformance.kubectl import PATIENTLY, Kubectl, Said
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
 METRICS_SERVER = str(Path(catalog.__file__).parent / "metrics-server.yaml")
 EDITOR = "sed -i 's/Limit: 10/Limit: 9/'"
@@ -34,12 +33,14 @@ def printed(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def measured(kubectl: Kubectl) -> None:
+def measured(kubectl: Kubectl) -> Iterator[None]:
     """The metrics API is an aggregated server that somebody installs."""
     kubectl("apply", "-f", METRICS_SERVER)
+    yield
+    kubectl("delete", "-f", METRICS_SERVER)
 
 
-@pytest.mark.seconds_max(600)
+@pytest.mark.seconds_max(1800)
 @pytest.mark.parametrize("program", kubectls.programs(), ids=kubectls.label)
 def test_each_kubectl_can_do_each_command(
     program: Path, cluster: Demo, home: Path, tmp_path: Path
@@ -107,15 +108,14 @@ def logs_followed(kubectl: Kubectl) -> str:
 def forwarded(kubectl: Kubectl) -> str:
     """A port of this machine answers as the pod does."""
     kubectl("run", "served", "--image=nginx")
-    kubectl("wait", "--for=condition=Ready", "pod/served", "--timeout=30s")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    ended = kubectl.open("port-forward", "pod/served", f"{port}:80")
+    kubectl("wait", "--for=condition=Ready", "pod/served", PATIENTLY)
+    ended = kubectl.open("port-forward", "pod/served", ":80")
     try:
-        if not _reads(ended, "Forwarding from"):
+        assert ended.stdout is not None
+        place = re.search(r"127\.0\.0\.1:\d+", ended.stdout.readline())
+        if place is None:
             return str(ended.communicate(timeout=WAIT_SECONDS))
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=WAIT_SECONDS) as answer:
+        with urllib.request.urlopen(f"http://{place[0]}/", timeout=WAIT_SECONDS) as answer:
             return "" if b"nginx" in answer.read() else "another answer"
     finally:
         ended.kill()
