@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.lifecycle.hosting.running import Demo
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
-WAIT_SECONDS = 60
 CLUSTER = "/viz/v1/clusters/demo"
 
 
@@ -53,6 +52,24 @@ def records(demo: Demo, first: int = 1) -> list[dict[str, Any]]:
         found += page["records"]
         first = page["next"] or 0 if page["records"] else 0
     return found
+
+
+def calm(demo: Demo) -> None:
+    """Wait until the cluster's own pods run, so that no breakpoint, fault or headline is theirs."""
+    until(lambda: "kubeadm-config" in objects(demo, "configmaps", "kube-system"))
+    own = "kube-system"
+    until(
+        lambda: all(
+            one.get("status", {}).get("readyReplicas") == one["spec"]["replicas"]
+            for one in objects(demo, "deployments", own).values()
+        )
+    )
+    until(
+        lambda: all(
+            one["status"].get("numberReady") == one["status"]["desiredNumberScheduled"] > 0
+            for one in objects(demo, "daemonsets", own).values()
+        )
+    )
 
 
 def until(true: Callable[[], Any]) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.browser import asking
 from tests.browser.sight import Look, Sight, start_chromium
 from tests.lifecycle.hosting.running import REAL, Demo
 
@@ -25,10 +26,11 @@ def chromium() -> Iterator[Browser]:
 def demo(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Demo]:
-    """A fresh cluster; a module's DEMO says with which options."""
+    """A fresh cluster whose own pods run; a module's DEMO says with which options."""
     options = getattr(request.module, "DEMO", ())
     where: Path = tmp_path_factory.mktemp("demo") / "data"
     with Demo(where, *options, driver=REAL) as running:
+        asking.calm(running)
         yield running
 
 

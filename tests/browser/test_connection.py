@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser import asking
 from tests.browser.sight import Sight
 from tests.conformance.api import Api
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import REAL, Demo, kept_ports
 from tests.robustness.test_disk import until_refused
 from tests.robustness.trouble import Failing
 
@@ -20,19 +20,15 @@ LOST = "WebSocket connection|ERR_CONNECTION"
 
 
 def test_the_server_is_started_again_on_its_port(chromium: Browser, tmp_path: Path) -> None:
-    with Demo(tmp_path / "data", "--speed", "max", driver=REAL) as first:
+    options = ("--speed", "max", *kept_ports())
+    with Demo(tmp_path / "data", *options, driver=REAL) as first:
         asking.run(first, "before", 1)
-        ports = [
-            url.rpartition(":")[2] for url in (first.endpoints["http"], first.endpoints["https"])
-        ]
+        revision = asking.state(first)["revision"]
         sight = Sight(chromium, first.endpoints["page"], expects=LOST)
         expect(sight.page.get_by_title("Deployment before")).to_be_visible()
-        revision = asking.state(first)["revision"]
     assert_lost(sight, revision)
 
-    # the last of two equal options counts
-    again = ("--speed", "max", "--port", ports[0], "--tls-port", ports[1])
-    with Demo(tmp_path / "data", *again, driver=REAL) as second:
+    with Demo(tmp_path / "data", *options, driver=REAL) as second:
         asking.run(second, "after", 1)
         assert_back(sight, second, "after")
         sight.close()
@@ -59,11 +55,11 @@ def test_a_disk_that_takes_no_writes_is_told_in_the_bar(chromium: Browser, tmp_p
         broken = Failing(demo)
         try:
             until_refused(Api(demo, tmp_path), "full")
-            expect(told).to_be_visible(timeout=60_000)
+            expect(told).to_be_visible()
             expect(told).to_have_attribute("title", "etcdserver: mvcc: database space exceeded")
         finally:
             broken.heal()
-        expect(told).to_have_count(0, timeout=60_000)
+        expect(told).to_have_count(0)
         sight.close()
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import asking
 from tests.browser.sight import COMPACT, Look, Sight
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import REAL, Demo, kept_ports
 
 DEMO = ("--speed", "max")
 
@@ -77,11 +77,10 @@ def test_a_viewer_looks_at_everything_and_is_offered_nothing_to_change(
 
 
 def test_a_session_that_ended_is_told_in_words(chromium: Browser, tmp_path: Path) -> None:
-    with Demo(tmp_path, *DEMO, driver=REAL) as first:
-        ports = [first.endpoints[name].rpartition(":")[2] for name in ("http", "https")]
+    options = (*DEMO, *kept_ports())
+    with Demo(tmp_path, *options, driver=REAL) as first:
         sight = Sight(chromium, first.endpoints["page"], expects="WebSocket|ERR_CON|status of 401")
-    again = (*DEMO, "--new-tokens", "--port", ports[0], "--tls-port", ports[1])
-    with Demo(tmp_path, *again, driver=REAL):
+    with Demo(tmp_path, *options, "--new-tokens", driver=REAL):
         sight.says(sight.page.locator(".banner"), "Your session has ended")
         sight.page.reload()
         expect(sight.page.get_by_role("textbox", name="Token")).to_be_visible()

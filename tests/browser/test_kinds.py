@@ -26,6 +26,12 @@ VOLUME = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def running(demo: Demo) -> None:
+    """Each test begins with a cluster that runs."""
+    asking.free(demo, "max")
+
+
 @pytest.fixture(scope="module")
 def db(demo: Demo) -> list[dict[str, Any]]:
     """The writes of a StatefulSet of three pods and of what it owns, until all are ready."""
@@ -125,6 +131,7 @@ def test_an_autoscaler_says_what_it_cannot_measure_and_leads_to_its_target(
 def test_a_namespace_is_a_table_of_its_kinds_and_leads_to_an_event(
     look: Look, demo: Demo, db: list[dict[str, Any]]
 ) -> None:
+    asking.control(demo, action="pause")  # else another event may be the newest when it is clicked
     sight = look(ROOMY, query="theme=light&lang=en")
     door = sight.button("Namespace default, kind by kind")
     door.focus()

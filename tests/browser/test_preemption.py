@@ -8,9 +8,10 @@ from tests.browser import asking
 from tests.browser.sight import Look
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
-from tests.lifecycle.hosting.running import Demo
+from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
 DEMO = ("--speed", "max", "--nodes", "2")
+PATIENTLY = f"--timeout={WAIT_SECONDS}s"
 AT_PREEMPTION = {"id": "bp-preempt", "kind": "schedule", "phase": "preempt"}
 
 
@@ -26,7 +27,7 @@ def test_the_page_tells_who_has_to_leave_and_why(look: Look, demo: Demo) -> None
         kubectl("create", "priorityclass", name, f"--value={value}")
     kubectl("run", "less", "--image=nginx", asking_for("3", "low", nodeName="node-2"))
     kubectl("run", "more", "--image=nginx", asking_for("3", "mid", nodeName="node-1"))
-    kubectl("wait", "--for=condition=Ready", "pod/less", "pod/more")
+    kubectl("wait", "--for=condition=Ready", "pod/less", "pod/more", PATIENTLY)
     asking.control(demo, action="breakpoint", set=[AT_PREEMPTION])
     sight = look()
     kubectl("run", "web", "--image=nginx", asking_for("2", "high"))
@@ -40,7 +41,7 @@ def test_the_page_tells_who_has_to_leave_and_why(look: Look, demo: Demo) -> None
     sight.says(why, "Of 2 nodes, the most important victim on node-2 has the lowest priority.")
 
     asking.free(demo, "max")
-    kubectl("wait", "--for=condition=Ready", "pod/web")
-    said = kubectl("get", "events", "--field-selector=reason=Preempted", "-o", "name")
-    assert said.count("event/less") == 1
+    kubectl("wait", "--for=condition=Ready", "pod/web", PATIENTLY)
+    told = ("get", "events", "--field-selector=reason=Preempted", "-o", "name")
+    kubectl.until(lambda said: said.count("event/less") == 1, *told)
     assert kubectl("get", "pod", "web", "-o", "jsonpath={.spec.nodeName}") == "node-2"

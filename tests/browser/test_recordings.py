@@ -22,7 +22,7 @@ REFUSED = "status of 400"  # Chromium itself notes the server's refusal of a bad
 def saved(demo: Demo) -> dict[str, Any]:
     """A saved trace of a pod's life; the cluster stands still behind it."""
     assert asking.apply(demo, asking.pod("lone"))[0]["code"] == 201
-    asking.until(lambda: asking.objects(demo, "pods")["lone"]["status"]["phase"] == "Running")
+    asking.until(lambda: asking.objects(demo, "pods")["lone"]["status"].get("phase") == "Running")
     asking.control(demo, action="pause")
     body = json.dumps({"name": "a pod", "cluster": "demo"}).encode()
     answer = demo.ask("POST", "/viz/v1/traces", body, Content_Type="application/json")

@@ -19,8 +19,9 @@ PHONE = (390, 844)
 
 @pytest.fixture(scope="module")
 def revisions(demo: Demo) -> list[int]:
-    """Of the Deployment, the oldest first."""
+    """Of the Deployment, the oldest first; the cluster stands still behind them."""
     asking.run(demo, "web", 2)
+    asking.control(demo, action="pause")
     return [
         one["rev"] for one in asking.records(demo)
         if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "web")

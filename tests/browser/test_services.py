@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,12 +25,41 @@ def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     return Kubectl(kubectls.newest(), demo.data_dir, tmp_path_factory.mktemp("home"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def web(demo: Demo, kubectl: Kubectl) -> None:
+    """A service with two pods."""
+    asking.run(demo, "web", 2)
+    kubectl("expose", "deployment", "web", "--port=80")
+    asking.until(lambda: "web" in {name.rpartition("-")[0] for name in slices(demo)})
+
+
+@pytest.fixture
+def shy(demo: Demo, kubectl: Kubectl) -> Iterator[None]:
+    """A pod of the service that is never ready, while the test runs."""
+    probe = {"exec": {"command": ["false"]}}
+    container = {"name": "web", "image": "nginx", "readinessProbe": probe}
+    asking.apply(
+        demo,
+        json.dumps({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "shy", "labels": {"app": "web"}},
+            "spec": {"containers": [container]},
+        }),
+    )  # fmt: skip
+    yield
+    kubectl("delete", "pod", "shy", "--now")
+
+
+def scale(demo: Demo, kubectl: Kubectl, replicas: int) -> None:
+    """Until the service has exactly these pods."""
+    kubectl("scale", "deployment", "web", f"--replicas={replicas}")
+    asking.until(lambda: len(addresses(demo)) == replicas)
+
+
 def test_endpoints_are_discs_and_one_leaves_with_its_pod(
     look: Look, demo: Demo, kubectl: Kubectl
 ) -> None:
-    asking.run(demo, "web", 2)
-    kubectl("expose", "deployment", "web", "--port=80")
-    asking.until(lambda: len(addresses(demo)) == 2)
+    scale(demo, kubectl, 2)
     before = slice_of(demo)["metadata"]["resourceVersion"]
     sight = look(COMPACT)
     band = sight.page.get_by_role("region", name="Services")
@@ -51,12 +81,14 @@ def test_endpoints_are_discs_and_one_leaves_with_its_pod(
 def test_a_pod_that_is_ready_waits_until_a_slice_lists_it(
     look: Look, demo: Demo, kubectl: Kubectl
 ) -> None:
-    kubectl("scale", "deployment", "web", "--replicas=2")
-    asking.until(lambda: len(addresses(demo)) == 2)
+    scale(demo, kubectl, 1)
+    others = {*pods(demo)}
+    since = asking.state(demo)["seq"]
+    scale(demo, kubectl, 2)
     ready = next(
-        one for one in reversed(asking.records(demo))
+        one for one in asking.records(demo, since)
         if one["kind"] == "write" and one["resource"] == "pods" and one["namespace"] == "default"
-        and is_ready(one["object"])
+        and one["name"] not in others and is_ready(one["object"])
     )  # fmt: skip
     name = ready["name"].rpartition("-")[2]
     sight = look(ROOMY, query=f"theme=light&lang=en&r={ready['rev']}")
@@ -67,23 +99,9 @@ def test_a_pod_that_is_ready_waits_until_a_slice_lists_it(
     assert heading is not None
     assert heading["height"] < 2 * LINE_PIXELS
 
-    kubectl("scale", "deployment", "web", "--replicas=1")
-    asking.until(lambda: len(addresses(demo)) == 1)
 
-
-def test_who_is_not_ready_is_a_dashed_disc_that_gets_no_requests(
-    look: Look, demo: Demo, kubectl: Kubectl
-) -> None:
-    probe = {"exec": {"command": ["false"]}}
-    container = {"name": "web", "image": "nginx", "readinessProbe": probe}
-    asking.apply(
-        demo,
-        json.dumps({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": "shy", "labels": {"app": "web"}},
-            "spec": {"containers": [container]},
-        }),
-    )  # fmt: skip
+@pytest.mark.usefixtures("shy")
+def test_who_is_not_ready_is_a_dashed_disc_that_gets_no_requests(look: Look) -> None:
     sight = look()
 
     out = sight.page.locator(".disc.is-out")
@@ -92,6 +110,7 @@ def test_who_is_not_ready_is_a_dashed_disc_that_gets_no_requests(
     assert_laid_out(sight)
 
 
+@pytest.mark.usefixtures("shy")
 def test_a_request_is_drawn_through_the_service_to_the_pod_that_answers(
     look: Look, demo: Demo
 ) -> None:
@@ -148,9 +167,12 @@ def is_ready(pod: dict[str, Any]) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
+def slices(demo: Demo) -> dict[str, Any]:
+    return asking.objects(demo, "endpointslices")
+
+
 def slice_of(demo: Demo) -> dict[str, Any]:
-    found = asking.objects(demo, "endpointslices")
-    return next(one for name, one in found.items() if name.startswith("web-"))
+    return next(one for name, one in slices(demo).items() if name.startswith("web-"))
 
 
 def addresses(demo: Demo) -> set[str]:

@@ -17,6 +17,7 @@ DEMO = ("--speed", "max")
 def made(demo: Demo) -> None:
     """One pod, made by one request that is the only one anybody follows."""
     asking.apply(demo, asking.pod("one"))
+    asking.until(lambda: asking.objects(demo, "pods")["one"]["status"].get("phase") == "Running")
 
 
 def panel(sight: Sight, gate: str, tab: str) -> Locator:
