@@ -46,20 +46,18 @@ def test_a_finger_opens_it_in_chinese(look: Look, demo: Demo) -> None:
 
 def flow_control(sight: Sight, demo: Demo) -> Sight:
     """The explanation of why a request of an administrator did not wait."""
+    records = asking.records(demo)
+    outside = {one["seq"] for one in records if one.get("outside")}
     gate = next(
-        one for one in asking.records(demo)
+        one for one in records
         if one["kind"] == "gate" and one["gate"] == "flowcontrol"
-        and one["detail"].get("priorityLevel") == "exempt" and outside(demo, one["span"])
+        and one["detail"].get("priorityLevel") == "exempt" and one["span"] in outside
     )  # fmt: skip
     query = sight.page.url.partition("?")[2]
     where = f"sel=gate/{gate['span']}/flowcontrol"
     sight.page.goto(f"{sight.url}/?{query}&{where}")
     expect(sight.page.locator(".dotted").first).to_be_visible()
     return sight
-
-
-def outside(demo: Demo, span: int) -> bool:
-    return bool(asking.records(demo, span)[0].get("outside"))
 
 
 def note(sight: Sight) -> Locator:
