@@ -10,7 +10,7 @@ from tests.browser import asking
 from tests.browser.sight import COMPACT, Look
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "5")
+DEMO = ("--speed", "10")
 MESSAGE = (
     'deployments.apps is forbidden: User "student" cannot create resource "deployments" in API '
     'group "apps" in the namespace "default"'
