@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import FUZZ
 from tests.fuzz import servererrors
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo
 
 EXAMPLES = 3 * FUZZ
-ANSWER_SECONDS_MAX = 10
 # what a stream would wait for is not what this asks about
 STREAMS = ("watch", "follow")
 WATCHES = "/watch/"  # nothing but a stream
@@ -47,7 +46,7 @@ class Caller:
         self.session.trust_env = False
         self._how: dict[str, Any] = {
             "verify": str(demo.data_dir / "pki" / "ca.crt"), "cert": str(chain),
-            "timeout": ANSWER_SECONDS_MAX,
+            "timeout": WAIT_SECONDS,
         }  # fmt: skip
 
     def document(self, path: str) -> dict[str, Any]:

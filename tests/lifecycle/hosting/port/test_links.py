@@ -10,6 +10,7 @@ import pytest
 
 from lifecycle.hosting.port import edgeport, frames, links
 from tests.lifecycle.hosting.port.test_port import ask
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
 
 def test_small_requests_and_pings_overtake_large_ones_of_which_each_makes_progress() -> None:
@@ -38,7 +39,7 @@ def test_small_requests_and_pings_overtake_large_ones_of_which_each_makes_progre
                 arrived.set()
 
         other = await links.open_socket(far, receive, lambda: None)
-        await asyncio.wait_for(arrived.wait(), 10)
+        await asyncio.wait_for(arrived.wait(), WAIT_SECONDS)
         link.close()
         other.close()
         return received, begun.id

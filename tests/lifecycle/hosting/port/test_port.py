@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.port import edgeport, frames, links
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
 Test = Callable[["edgeport.EdgePort", "FakeDriver"], Awaitable[None]]
 
@@ -34,7 +35,7 @@ class FakeDriver:
     async def next(self) -> frames.Message:
         while not self.received:
             self._arrived.clear()
-            await asyncio.wait_for(self._arrived.wait(), 5)
+            await asyncio.wait_for(self._arrived.wait(), WAIT_SECONDS)
         return self.received.pop(0)
 
 
@@ -69,7 +70,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[Test], None]:
     def runner(test: Test) -> None:
         async def body() -> None:
             async with request.param() as (edge, driver):
-                await asyncio.wait_for(test(edge, driver), 10)
+                await asyncio.wait_for(test(edge, driver), WAIT_SECONDS)
 
         asyncio.run(body())
 
@@ -212,7 +213,7 @@ def test_news_reach_who_asked_for_them(run: Callable[[Test], None]) -> None:
         edge.on_log.append(lambda *what: heard.append(what))
         driver.send([("trace", "demo", 1, 2, b"{},{}"), ("state", "demo", {"mode": "run"})])
         driver.send([("log", "hello"), ("ready", {"nodes": 3})])
-        assert await edge.ready(5)
+        assert await edge.ready(WAIT_SECONDS)
         assert heard == [("demo", 1, 2, b"{},{}"), ("demo", {"mode": "run"}), ("hello",)]
         assert edge.info == {"nodes": 3}
 
@@ -227,7 +228,7 @@ def test_forks_are_known_until_they_are_removed_or_their_worker_is(
         edge.on_removed.append(gone.append)
         names = ("demo", "demo-fork-1", "demo-fork-2")
         driver.send([*(("state", name, {"mode": "run"}) for name in names), ("ready", {})])
-        assert await edge.ready(5)
+        assert await edge.ready(WAIT_SECONDS)
         edge.stopped |= {"demo-fork-1", "demo-fork-2"}
         assert edge.clusters == set(names)
         driver.send([("removed", "demo-fork-1"), ("head", 0, 200, [], False, b"")])
