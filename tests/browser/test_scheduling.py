@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -72,8 +73,17 @@ def test_a_pod_that_fits_nowhere_is_told_of_by_the_idle_scheduler(
     sight.says(told, "no pod waits")
 
 
-def test_a_tainted_node_is_out_with_the_reason(look: Look, demo: Demo, kubectl: Kubectl) -> None:
+@pytest.fixture
+def tainted(demo: Demo, kubectl: Kubectl) -> Iterator[None]:
+    """While the test runs, node-3 takes no other pods."""
     kubectl("taint", "node", "node-3", "dedicated=gpu:NoSchedule")
+    yield
+    asking.free(demo, "max")
+    kubectl("taint", "node", "node-3", "dedicated-")
+
+
+@pytest.mark.usefixtures("tainted")
+def test_a_tainted_node_is_out_with_the_reason(look: Look, demo: Demo) -> None:
     sight = look()
     decide(sight)
 
