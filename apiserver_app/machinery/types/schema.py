@@ -110,13 +110,6 @@ class SchemaReader:
         self._definitions = Definitions(version)
         self._schemas: dict[str, Schema | None] = {}
 
-    def serve(self, schema: Schema) -> None:
-        """Adds the schema of a custom resource, replacing an earlier one of that name."""
-        self._schemas[schema.definition] = schema
-
-    def withdraw(self, definition: str) -> None:
-        self._schemas.pop(definition, None)
-
     def get(self, definition: str) -> Schema | None:
         """The schema of a definition; None if the version has no such struct."""
         try:

@@ -10,6 +10,7 @@ pkg/endpoints/handlers/rest.go (transformDecodeError).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -32,15 +33,22 @@ class Unfit(ValueError):
     """A value of the wrong type; the message is that of Go's decoder."""
 
 
+@functools.cache
+def _built_in(version: Release) -> tuple[SchemaReader, decoder.Compiler]:
+    """Of a version. All clusters of a process share it: what is read and compiled never changes."""
+    reader = SchemaReader(version)
+    return reader, decoder.Compiler(reader, version)
+
+
 class Types:
-    """Types of one version. Each is compiled when first used and then kept."""
+    """Types of one version, and a cluster's custom resources. Each is compiled when first used and
+    then kept."""
 
     def __init__(self, version: Release) -> None:
         self.version = version
-        self._reader = SchemaReader(version)
-        self._compiler = decoder.Compiler(self._reader, version)
+        self._reader, self._compiler = _built_in(version)
         self._decoders = self._compiler.decoders
-        self._custom: dict[str, DecodeCustom] = {}
+        self._custom: dict[str, tuple[Schema, DecodeCustom]] = {}
 
     def decode(
         self, definition: str, obj: Object, strictness: str = "Strict", *, from_map: bool = False
@@ -53,7 +61,7 @@ class Types:
         if decode is None:
             custom = self._custom.get(definition)
             if custom is not None:
-                return custom(obj)
+                return custom[1](obj)
             decode = self._compiler.compile(definition)
         if decode is None:
             raise errors.internal(f"no type {definition} in version {self.version}")
@@ -67,7 +75,7 @@ class Types:
             why, converting = error.sentence(), error.converting()
             if not error.ends:
                 try:
-                    _check_ends(self._reader.get(definition), obj)
+                    _check_ends(self._find(definition), obj)
                 except (WrongType, BadValue) as end:
                     why = end.sentence()
             raise self._refusal(definition, obj, why, converting) from None
@@ -88,7 +96,7 @@ class Types:
     def unknown(self, definition: str, obj: Object, path: str = "") -> list[str]:
         """Messages for the fields of obj that the type does not have, in the object's order."""
         messages: list[str] = []
-        schema = self._reader.get(definition)
+        schema = self._find(definition)
         if schema is not None:
             _unknown(schema, obj, path, messages)
         return messages
@@ -114,24 +122,27 @@ class Types:
     def serve(self, schema: Schema, decode: DecodeCustom) -> None:
         """Adds a custom resource's type, replacing an earlier one of that name."""
         self.withdraw(schema.definition)
-        self._reader.serve(schema)
-        self._custom[schema.definition] = decode
+        self._custom[schema.definition] = schema, decode
 
     def withdraw(self, definition: str) -> None:
         """Removes a custom resource's type, if it is known."""
-        if self._custom.pop(definition, None) is not None:
-            fieldshapes.forget(self.schema(definition))
-            self._reader.withdraw(definition)
+        custom = self._custom.pop(definition, None)
+        if custom is not None:
+            fieldshapes.forget(custom[0])
 
     def schema(self, definition: str) -> Schema:
         """Field types, patch strategies and list keys of a definition; always the same object."""
-        schema = self._reader.get(definition)
+        schema = self._find(definition)
         if schema is None:
             raise KeyError(definition)
         return schema
 
     def knows(self, definition: str) -> bool:
-        return self._reader.get(definition) is not None
+        return self._find(definition) is not None
+
+    def _find(self, definition: str) -> Schema | None:
+        custom = self._custom.get(definition)
+        return custom[0] if custom is not None else self._reader.get(definition)
 
     def _refusal(
         self, definition: str, obj: Any, why: str, converting: str = ""

@@ -17,6 +17,7 @@ from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import published, scheme
+from apiserver_app.machinery.types.schema import Schema
 
 GOLDEN = pathlib.Path(__file__).parents[3] / "golden"
 CORE = "io.k8s.api.core.v1"
@@ -472,3 +473,17 @@ def test_go_table_covers_every_field_of_every_served_kind() -> None:
 def test_version_without_schemas_of_its_own_takes_the_nearest() -> None:
     assert published.path_of(Release(22)) == published.path_of(Release(25))
     assert "v1.33.0" in str(published.path_of(Release.parse("v1.33.4")))
+
+
+def test_a_custom_resource_of_one_cluster_is_unknown_to_another() -> None:
+    one, other = scheme.Types(Release(33)), scheme.Types(Release(33))
+    custom = Schema("com.example.v1.Width", "Width", {})
+    one.serve(custom, lambda obj: ({**obj, "decoded": "here"}, []))
+
+    assert one.schema(custom.definition) is custom
+    assert one.decode(custom.definition, {})[0] == {"decoded": "here"}
+    assert not other.knows(custom.definition)
+    assert one.schema(POD) is other.schema(POD)
+
+    one.withdraw(custom.definition)
+    assert not one.knows(custom.definition)
