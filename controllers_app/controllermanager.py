@@ -70,6 +70,7 @@ def build(
     authority: Authority | None = None,
     check_types: CheckTypes = None,
     config: RuntimeConfig = (),
+    cluster_cidr: str,
     entries: Sequence[Entry] = CONTROLLERS,
 ) -> list[Component]:
     """The manager first, then the controllers it starts."""
@@ -84,6 +85,7 @@ def build(
         authority,
         check_types,
         config,
+        cluster_cidr,
         entries,
     )
     return [process.manager, *process.controllers]
@@ -104,6 +106,7 @@ class _Process:
         authority: Authority | None,
         check_types: CheckTypes,
         config: RuntimeConfig,
+        cluster_cidr: str,
         entries: Sequence[Entry],
     ) -> None:
         self._kernel = kernel
@@ -115,6 +118,7 @@ class _Process:
         self._authority = authority
         self._check_types = check_types
         self._config = config
+        self._cluster_cidr = cluster_cidr
         entries = [entry for entry in entries if entry.since <= version.minor <= entry.until]
         self._leading = Signal(kernel)
         self._informers: InformerFactory | None = None
@@ -223,7 +227,7 @@ class _Process:
             context = runtime.Context(
                 self._kernel, self._clients[entry.name], informers, recorder, queue,
                 self._rand, self._version, self._root_ca, self._authority,
-                self._check_types, self._config,
+                self._check_types, self._config, self._cluster_cidr,
             )  # fmt: skip
             controller = runtime.build(entry.name, entry.factory, context)
             await runtime.run(self._kernel, self._probe, entry.name, controller, informers, group)

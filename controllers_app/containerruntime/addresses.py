@@ -13,12 +13,16 @@ from controllers_app.cri.services import NoAddress
 class Addresses:
     """The node's range of pod addresses; no two pods have the same at a time."""
 
-    def __init__(self, cidr: str) -> None:
-        network = ipaddress.ip_network(cidr)
-        self._first = int(network.network_address) + 2  # .1 is the bridge
-        self._last = int(network.broadcast_address) - 1
-        self._next = self._first
+    def __init__(self) -> None:
+        self._first = self._next = 0
+        self._last = -1  # no range yet
         self._taken: set[str] = set()
+
+    def move(self, cidr: str) -> None:
+        """The next addresses are of this range."""
+        network = ipaddress.ip_network(cidr)
+        self._first = self._next = int(network.network_address) + 2  # .1 is the bridge
+        self._last = int(network.broadcast_address) - 1
 
     def __len__(self) -> int:
         """How many are taken."""
@@ -26,6 +30,8 @@ class Addresses:
 
     def take(self) -> str:
         """The next free one, going round, so that an address is not reused at once."""
+        if self._last < self._first:
+            raise NoAddress("no IP ranges specified")
         for _ in range(self._last - self._first + 1):
             address = str(ipaddress.ip_address(self._next))
             self._next = self._next + 1 if self._next < self._last else self._first

@@ -62,9 +62,9 @@ class Hosts:
             self.nodes[name] = Containers(host, self._machine)
         return self.nodes[name].host
 
-    def service(self, name: str, rand: Rand, catalog: Catalog, cidr: str) -> Service:
+    def service(self, name: str, rand: Rand, catalog: Catalog) -> Service:
         """The runtime of a node, for one run of its kubelet."""
-        return Service(self.nodes[name], self.network, rand, catalog, cidr)
+        return Service(self.nodes[name], self.network, rand, catalog)
 
     def _machine(self, container: Container, process: ContainerProcess, stderr: Sink) -> Machine:
         return Machine(container, process, stderr, self.network, self._apiserver)

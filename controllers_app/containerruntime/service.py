@@ -44,9 +44,9 @@ class Service:
     """`RuntimeService` and `ImageService` for one run of a node's kubelet."""
 
     def __init__(
-        self, containers: Containers, network: Network, rand: Rand, catalog: Catalog, cidr: str
+        self, containers: Containers, network: Network, rand: Rand, catalog: Catalog
     ) -> None:
-        self.addresses = Addresses(cidr)
+        self.addresses = Addresses()
         self._containers = containers
         self._network = network
         self._rand = rand
@@ -62,6 +62,9 @@ class Service:
     def close(self) -> None:
         """The kubelet has ended: nobody knows its pods any more."""
         self.host.sandboxes = {}
+
+    def update_runtime_config(self, pod_cidr: str) -> None:
+        self.addresses.move(pod_cidr)
 
     # -- images ---------------------------------------------------------------------------------
 

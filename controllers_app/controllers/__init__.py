@@ -12,6 +12,7 @@ from controllers_app.controllers import (
     disruption,
     garbagecollector,
     namespace,
+    nodeipam,
     podgc,
     replicaset,
     replicationcontroller,
@@ -137,6 +138,7 @@ CONTROLLERS = (
         tainteviction.TaintEvictionController,
         source="taint-eviction-controller",
     ),
+    Entry("nodeipam", "node-controller", nodeipam.NodeIpamController, source="cidrAllocator"),
     Entry("ttl", "ttl-controller", ttl.TtlController),
     Entry(
         "servicecidrs",

@@ -29,7 +29,7 @@ class PullError(Exception):
 
 
 class NoAddress(Exception):
-    """Every address of the node's range is taken; the text is the CNI plugin's."""
+    """The node has no range, or every address of it is taken; the text is the CNI plugin's."""
 
 
 class Sandbox(msgspec.Struct, frozen=True):
@@ -146,6 +146,10 @@ class RuntimeService(Protocol):
 
     def close(self) -> None:
         """Forgets all pods: the kubelet has ended."""
+        ...
+
+    def update_runtime_config(self, pod_cidr: str) -> None:
+        """Pods get their addresses from this range from now on."""
         ...
 
     # -- sandboxes ------------------------------------------------------------------------------

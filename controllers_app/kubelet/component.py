@@ -13,7 +13,7 @@ from apiserver_app.machinery.releases import Release
 from controllers_app.containerruntime.hosts import Hosts
 from controllers_app.cri.images import Catalog
 from controllers_app.kubelet import steps
-from controllers_app.kubelet.dependencies import Dependencies, address_of, cidr_of
+from controllers_app.kubelet.dependencies import Dependencies, address_of
 from controllers_app.kubelet.kubelet import Kubelet
 from controllers_app.kubelet.pods.staticpods import Manifests
 from controllers_app.kubelet.server.nodes import KubeletServers
@@ -41,7 +41,7 @@ def build(
     servers.add(hosts.add(name, address_of(number)))
 
     async def main(group: TaskGroup) -> None:
-        runtime = hosts.service(name, rand, Catalog(images), cidr_of(number))
+        runtime = hosts.service(name, rand, Catalog(images))
         dependencies = Dependencies(
             kernel, probe, client, group, rand, runtime, name, number,
             version=version, capacity=capacity,

@@ -55,7 +55,6 @@ class Dependencies:
         self.release = version
         self.capacity = dict(capacity or {})
         self.address = address_of(number)
-        self.cidr = cidr_of(number)
         self.began = kernel.now
         self.recorder = Recorder(kernel, client, "kubelet", name)
         self.references = References(kernel, client, probe, self.lane, group)
@@ -102,8 +101,3 @@ def address_of(number: int) -> str:
     """10.0.0.11 is node-1."""
     value = 10 + number
     return f"10.0.{value // 250}.{value % 250}"
-
-
-def cidr_of(number: int) -> str:
-    """10.244.1.0/24 is node-1's; a class of more than 255 nodes goes on in 10.245."""
-    return f"10.{244 + number // 256}.{number % 256}.0/24"

@@ -1,6 +1,6 @@
 """The kubelet of one node: follows the pods bound to it, one worker each, and reports the node.
 
-Models kubernetes pkg/kubelet/kubelet.go (syncLoopIteration).
+Models kubernetes pkg/kubelet/kubelet.go (syncLoopIteration) and kubelet_network.go (updatePodCIDR).
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Kubelet:
         """Registers the node, then follows its pods until the component ends."""
         group, lane = self.dependencies.group, self.dependencies.lane
         group.spawn(f"{lane}/events", self.dependencies.recorder.run())
+        self._nodes.handle(self._node_added, self._node_updated)
         group.spawn(f"{lane}/informer nodes", self._nodes.run())
         await self._nodes.synced.wait()
         await self._register()
@@ -71,6 +72,18 @@ class Kubelet:
             except errors.ApiError:
                 kernel = self.dependencies.kernel
                 await kernel.sleep(backoff.next(), background=backoff.is_background)
+
+    def _node_added(self, node: Object, _revision: int) -> None:
+        self._update_pod_cidr("", node)
+
+    def _node_updated(self, old: Object, node: Object, _revision: int) -> None:
+        self._update_pod_cidr(old["spec"].get("podCIDR", ""), node)
+
+    def _update_pod_cidr(self, before: str, node: Object) -> None:
+        """Tells the runtime the range that its node was given."""
+        cidr = node["spec"].get("podCIDR", "")
+        if cidr and cidr != before:
+            self.dependencies.runtime.update_runtime_config(cidr)
 
     def _remove_worker(self, worker: PodWorker) -> None:
         self.workers.pop(worker.uid, None)

@@ -66,6 +66,7 @@ class Context(msgspec.Struct, frozen=True):
     # the API server's type checker for validating admission policies
     check_types: Callable[[Object], Awaitable[list[Object]]] | None = None
     config: RuntimeConfig = ()  # overrides of what the API server serves by default
+    cluster_cidr: str = ""  # range of the addresses of pods
 
 
 class Controller:

@@ -77,7 +77,7 @@ from lifecycle.cluster import (
     roles,
 )
 from lifecycle.cluster.etcdvalues import Values
-from lifecycle.cluster.inputs import Inputs
+from lifecycle.cluster.inputs import Inputs, pod_range
 from lifecycle.etcdctl import processes
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
@@ -220,6 +220,7 @@ class Cluster:
                 self.kernel, lambda user, groups: self.clients.client(user, phases.AGENT, groups),
                 version=self.version, ca_pem=self.inputs.ca_pem, node="node-1",
                 key=self.inputs.service_account_key, net=self.context.addresses.net,
+                pods=pod_range(self.inputs.nodes),
             )  # fmt: skip
             self.kernel.spawn("kubeadm", init.run(), background=True)
 

@@ -11,6 +11,14 @@ from apiserver_app.machinery import releases
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.rand import Rand
 
+POD_RANGE, NODES_MAX = "10.244.0.0/16", 256  # a node has 256 addresses
+POD_RANGE_OF_MANY = "10.128.0.0/9"
+
+
+def pod_range(nodes: int) -> str:
+    """The range of the addresses of pods, wider for more nodes than the usual one is for."""
+    return POD_RANGE if nodes <= NODES_MAX else POD_RANGE_OF_MANY
+
 
 @dataclass(frozen=True, slots=True)
 class Inputs:

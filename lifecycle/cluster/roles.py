@@ -19,7 +19,7 @@ from controllers_app.roles import ACTIONS, CONTROLLERS, KUBELET, SCHEDULER
 from controllers_app.runtime.component import Component
 from controllers_app.scheduler import component as scheduler
 from lifecycle.cluster.clients import Clients
-from lifecycle.cluster.inputs import Inputs
+from lifecycle.cluster.inputs import Inputs, pod_range
 
 
 class Role:
@@ -78,7 +78,7 @@ def control_plane(
         check_types=TypeChecker(
             version, context.resources, context.types, context.kernel.pause
         ).check,
-        config=context.resources.config,
+        config=context.resources.config, cluster_cidr=pod_range(inputs.nodes),
     )  # fmt: skip
     chooser = scheduler.build(
         kernel, probe, rand,

@@ -25,18 +25,18 @@ _SIMULATED = (
 )
 
 
-def manifests(version: Release, given: flags.Flags | None = None) -> Manifests:
+def manifests(version: Release, given: flags.Flags | None = None, *, pods: str) -> Manifests:
     """What is on the first node's disk, for a version of Kubernetes such as 1.33; `given` is the
-    command line of its API server."""
+    command line of its API server, `pods` the range of their addresses."""
     services = (given or flags.Flags()).service_cluster_ip_range
-    pods = (
+    found = (
         _etcd(version),
         _pod("kube-apiserver", version, _apiserver(services), {"k8s-certs": _PKI}, {
             "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint": f"{ADDRESS}:6443",
         }),
         _pod("kube-controller-manager", version, (
             "--allocate-node-cidrs=true", "--bind-address=0.0.0.0",
-            "--cluster-cidr=10.244.0.0/16", "--cluster-name=kubernetes",
+            f"--cluster-cidr={pods}", "--cluster-name=kubernetes",
             "--controllers=*,bootstrapsigner,tokencleaner",
             "--kubeconfig=/etc/kubernetes/controller-manager.conf", "--leader-elect=true",
             f"--root-ca-file={_PKI}/ca.crt", f"--service-cluster-ip-range={services}",
@@ -47,7 +47,7 @@ def manifests(version: Release, given: flags.Flags | None = None) -> Manifests:
             "--leader-elect=true",
         ), {}),
     )  # fmt: skip
-    return Manifests(pods, _files())
+    return Manifests(found, _files())
 
 
 def _files() -> dict[str, str]:

@@ -38,13 +38,13 @@ def admins() -> Item:
     return _cluster_binding(ADMINS, "cluster-admin", [f"Group {ADMINS}"])
 
 
-def configuration(version: Release, net: ServiceNet) -> list[Item]:
+def configuration(version: Release, net: ServiceNet, pods: str) -> list[Item]:
     """What the phases upload-config leave: how the cluster and its kubelets are configured, and
     who may read it. The cluster's own configuration is the last of them."""
     name = "kubelet-config"
     if not version.has("RoleMasterLabelDropped"):
         name += f"-{version}"
-    data = {"ClusterConfiguration": texts.cluster(version, str(net.cidr))}
+    data = {"ClusterConfiguration": texts.cluster(version, str(net.cidr), pods)}
     return [
         _config_map(name, {"kubelet": texts.KUBELET.replace("{dns}", net.dns)}),
         *_readers(f"kubeadm:{name}", name, [_NODES, _TOKENS]),
@@ -80,11 +80,11 @@ def dns(version: Release, net: ServiceNet) -> list[Item]:
     ]
 
 
-def proxy(version: Release) -> list[Item]:
+def proxy(version: Release, pods: str) -> list[Item]:
     """The addon kube-proxy."""
     server = f"https://{ADVERTISED}"
     data = {
-        "config.conf": texts.PROXY,
+        "config.conf": texts.PROXY.replace("{pods}", pods),
         "kubeconfig.conf": texts.PROXY_KUBECONFIG.format(server=server),
     }
     return [

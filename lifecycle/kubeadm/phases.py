@@ -44,12 +44,13 @@ class Init:
 
     def __init__(
         self, kernel: Kernel, client_for: ClientFor, *, version: Release, ca_pem: str, node: str,
-        key: bytes, net: ServiceNet = servicenet.DEFAULT,
+        key: bytes, pods: str, net: ServiceNet = servicenet.DEFAULT,
     ) -> None:  # fmt: skip
         self._kernel = kernel
         self._key = key  # what the bootstrap token is made from
         self._version = version
         self._net = net
+        self._pods = pods
         self._ca_pem = ca_pem
         self._node = node
         self._super = client_for(SUPER_ADMIN, ("system:masters",))
@@ -82,8 +83,8 @@ class Init:
         await self._mark_control_plane()
         await self._create(self._admin, [*self._token(), *bootstrap.joining(self._ca_pem)])
         await self._create(self._admin, objects.dns(self._version, self._net))
-        await self._create(self._admin, objects.proxy(self._version))
-        await self._create(self._admin, objects.configuration(self._version, self._net))
+        await self._create(self._admin, objects.proxy(self._version, self._pods))
+        await self._create(self._admin, objects.configuration(self._version, self._net, self._pods))
 
     async def _create(self, client: Client, items: Iterable[Item]) -> None:
         for resource, namespace, obj in items:

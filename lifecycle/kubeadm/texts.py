@@ -10,7 +10,6 @@ from __future__ import annotations
 from apiserver_app.machinery.releases import Release
 from controllers_app.cri.environment import DOMAIN
 
-POD_CIDR = "10.244.0.0/16"
 PATCH_RELEASE = 1
 
 COREFILE = f"""\
@@ -59,7 +58,7 @@ users:
   user:
     tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token"""
 
-PROXY = f"""\
+PROXY = """\
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 bindAddress: 0.0.0.0
 bindAddressHardFail: false
@@ -69,7 +68,7 @@ clientConnection:
   contentType: ""
   kubeconfig: /var/lib/kube-proxy/kubeconfig.conf
   qps: 0
-clusterCIDR: {POD_CIDR}
+clusterCIDR: {pods}
 configSyncPeriod: 0s
 conntrack:
   maxPerCore: null
@@ -171,8 +170,9 @@ def registry(version: Release) -> str:
     return "registry.k8s.io" if version.has("RegistryK8sIo") else "k8s.gcr.io"
 
 
-def cluster(version: Release, services: str) -> str:
-    """The ClusterConfiguration in kubeadm-config; `services` is the range of their addresses."""
+def cluster(version: Release, services: str, pods: str) -> str:
+    """The ClusterConfiguration in kubeadm-config; `services` and `pods` are the ranges of their
+    addresses."""
     newer = version.has("KubeadmConfigV1beta4")
     return _CLUSTER.format(
         server="apiServer: {}\n" if newer else _SERVER_BEFORE,
@@ -185,7 +185,7 @@ def cluster(version: Release, services: str) -> str:
         version=version,
         patch=PATCH_RELEASE,
         domain=DOMAIN,
-        pods=POD_CIDR,
+        pods=pods,
         services=services,
         proxy="proxy: {}\n" if newer else "",
     )

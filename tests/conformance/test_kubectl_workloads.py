@@ -142,7 +142,7 @@ Addresses:
   Hostname:    node-1
 Capacity:
   pods:               110
-PodCIDR:                      10.244.1.0/24
+PodCIDR:                      10.244.{n}.0/24
 Non-terminated Pods:          ({n} in total)
 Allocated resources:
   Resource           Requests  Limits

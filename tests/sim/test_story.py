@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 from typing import Any
 
@@ -68,9 +69,12 @@ def test_the_three_pods_are_spread_over_the_three_nodes(run: Session) -> None:
 def test_every_pod_has_an_address_of_its_nodes_range(run: Session) -> None:
     addresses = [pod["status"]["podIP"] for pod in pods(run)]
     assert len(set(addresses)) == 3
+    nodes = run.request("GET", "/api/v1/nodes").json()["items"]
+    ranges = {node["metadata"]["name"]: node["spec"]["podCIDR"] for node in nodes}
+    assert sorted(ranges.values()) == [f"10.244.{place}.0/24" for place in range(3)]
     for pod in pods(run):
-        number = pod["spec"]["nodeName"].rpartition("-")[2]
-        assert pod["status"]["podIP"].startswith(f"10.244.{number}.")
+        range_of_node = ipaddress.ip_network(ranges[pod["spec"]["nodeName"]])
+        assert ipaddress.ip_address(pod["status"]["podIP"]) in range_of_node
 
 
 def test_the_deployment_reports_three_available(run: Session) -> None:

@@ -87,7 +87,7 @@ class Registration:
                 "labels": labels,
                 "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
             },
-            "spec": {"podCIDR": kubelet.cidr, "podCIDRs": [kubelet.cidr]},
+            "spec": {},
             "status": self._status.status({}),
         }
 

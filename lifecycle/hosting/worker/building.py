@@ -7,16 +7,18 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from apiserver_app import flags
 from apiserver_app.auth import pki
 from apiserver_app.etcd import log
 from apiserver_app.etcd.backend import ClusterState
 from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.releases import Release
+from controllers_app.kubelet.pods.staticpods import Manifests
 from lifecycle import catalog
 from lifecycle.cluster import staticpods
 from lifecycle.cluster.composition import Cluster
-from lifecycle.cluster.inputs import Inputs
+from lifecycle.cluster.inputs import Inputs, pod_range
 from lifecycle.hosting import apiserver, quarantine
 from lifecycle.hosting.mark import Mark
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
@@ -51,11 +53,7 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
             "kubelet": {"images": catalog.images()},
             "kubeadm": True,
             "limits": {name.replace("-", "_"): most for name, most in options.limits},
-            "manifests": {
-                staticpods.NODE: staticpods.manifests(
-                    Release.parse(options.kubernetes_version), given
-                )
-            },
+            "manifests": {staticpods.NODE: _static_pods(options, given)},
         },
     )
     staged: list[Message] = []  # sent with the next commit
@@ -100,6 +98,11 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     driver.keep(Forks(host, driver, build, lambda: sweeper.start(loop)))
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
+
+
+def _static_pods(options: Options, given: flags.Flags) -> Manifests:
+    version = Release.parse(options.kubernetes_version)
+    return staticpods.manifests(version, given, pods=pod_range(options.nodes))
 
 
 def _fork_builder(

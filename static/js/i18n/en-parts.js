@@ -81,6 +81,7 @@ export default {
   'work.endpointslice.why': 'Lists the pods behind a service in slices of up to 100.',
   'work.endpointslicemirroring.why': 'Lists addresses that somebody wrote by hand in slices.',
   'work.servicecidrs.why': 'A range of service addresses goes only when no service needs it.',
+  'work.nodeipam.why': 'Gives each node its range of the addresses of pods.',
   'work.ttl.why': 'Says how long a kubelet may keep what it has read.',
   'work.expand.why': 'Leaves a claim that asks for more to whoever can enlarge its volume.',
   'work.volumebinder.why': 'Binds each claim to a volume that fits, or has one made.',

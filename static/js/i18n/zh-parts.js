@@ -66,6 +66,7 @@ export default {
   'work.endpointslice.why': '把 Service 背后的 Pod 列入切片，每片至多 100 个。',
   'work.endpointslicemirroring.why': '把手工写的地址列入切片。',
   'work.servicecidrs.why': '没有 Service 需要时，Service 的地址范围才会消失。',
+  'work.nodeipam.why': '给每个节点分配 Pod 地址范围。',
   'work.ttl.why': '说明 kubelet 可以把读到的内容保留多久。',
   'work.expand.why': '申领要求更大时，交给能扩充其卷的组件。',
   'work.volumebinder.why': '把申领绑定到合适的卷，或让人新建一个。',

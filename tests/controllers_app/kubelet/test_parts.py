@@ -25,7 +25,8 @@ from controllers_app.kubelet.status import ContainerState
 
 @given(st.lists(st.sampled_from(["take", "claim", "release"]), max_size=60), st.randoms())
 def test_no_two_pods_have_one_address_whatever_happens(moves: list[str], chance: Any) -> None:
-    addresses = Addresses("10.244.1.0/28")
+    addresses = Addresses()
+    addresses.move("10.244.1.0/28")
     held: list[str] = []
     for move in moves:
         if move == "release" and held:
@@ -43,7 +44,8 @@ def test_no_two_pods_have_one_address_whatever_happens(moves: list[str], chance:
 
 
 def test_a_full_range_gives_no_address_until_one_is_released() -> None:
-    addresses = Addresses("10.244.1.0/29")
+    addresses = Addresses()
+    addresses.move("10.244.1.0/29")
     taken = [addresses.take() for _ in range(5)]
     assert taken[0] == "10.244.1.2" and taken[-1] == "10.244.1.6"
     with pytest.raises(NoAddress, match="no IP addresses available in range set"):
@@ -52,8 +54,17 @@ def test_a_full_range_gives_no_address_until_one_is_released() -> None:
     assert addresses.take() == "10.244.1.4"
 
 
+def test_there_is_no_address_before_the_node_has_its_range() -> None:
+    addresses = Addresses()
+    with pytest.raises(NoAddress, match="no IP ranges specified"):
+        addresses.take()
+    addresses.move("10.244.1.0/24")
+    assert addresses.take() == "10.244.1.2"
+
+
 def test_an_address_is_not_used_again_at_once() -> None:
-    addresses = Addresses("10.244.1.0/24")
+    addresses = Addresses()
+    addresses.move("10.244.1.0/24")
     first = addresses.take()
     addresses.release(first)
     assert addresses.take() != first

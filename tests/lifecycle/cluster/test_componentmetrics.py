@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from apiserver_app.machinery.releases import Release
 from lifecycle import catalog
 from lifecycle.cluster import staticpods
+from lifecycle.cluster.inputs import POD_RANGE
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import DEPLOYMENTS, pod
 from tests.controllers_app.nodelab import execute
@@ -36,7 +37,7 @@ DEPLOYMENT = {
 def session() -> Session:
     options = {
         "kubelet": {"images": catalog.images()},
-        "manifests": {staticpods.NODE: staticpods.manifests(Release(33))},
+        "manifests": {staticpods.NODE: staticpods.manifests(Release(33), pods=POD_RANGE)},
     }
     session = Session(default_inputs(nodes=1, options=options))
     session.wait(5)

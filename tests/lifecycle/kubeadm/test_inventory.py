@@ -15,6 +15,7 @@ import pytest
 from apiserver_app.machinery.releases import Release
 from lifecycle import catalog
 from lifecycle.cluster import staticpods
+from lifecycle.cluster.inputs import POD_RANGE
 from lifecycle.etcdctl import processes
 from lifecycle.hosting.scripted import Session, default_inputs
 
@@ -70,7 +71,7 @@ def keys_of(version: str) -> list[str]:
     inputs.options.update(
         kubeadm=True,
         kubelet={"images": catalog.images()},
-        manifests={staticpods.NODE: staticpods.manifests(Release.parse(version))},
+        manifests={staticpods.NODE: staticpods.manifests(Release.parse(version), pods=POD_RANGE)},
     )
     session = Session(inputs)
     session.wait(60)

@@ -62,16 +62,16 @@ def test_what_one_made_changed_and_deleted_is_named_with_its_record() -> None:
 
 def test_generated_names_and_random_volumes_are_the_same_in_both() -> None:
     """An object more takes random numbers: everything behind it has other names, and of equal nodes
-    the scheduler picks others."""
+    the scheduler picks others. With as many pods as nodes each node pulls the image."""
     (there, seq), (here, _) = begun(), begun()
     here.request("POST", CONFIGMAPS, {"metadata": {"generateName": "more-"}})
     for session in (there, here):
-        session.request("POST", DEPLOYMENTS, deployment(replicas=2))
+        session.request("POST", DEPLOYMENTS, deployment(replicas=3))
     pods = [
         {key.rpartition("/")[2] for key in session.cluster.store._index if "/pods/default/" in key}
         for session in (there, here)
     ]
-    assert len(pods[0]) == 2 and pods[0].isdisjoint(pods[1])
+    assert len(pods[0]) == 3 and pods[0].isdisjoint(pods[1])
     differ = {(one["kind"], one["what"]) for one in compared(there, here, seq)["differences"]}
     assert differ <= {("ConfigMap", "existence"), ("Pod", "spec.nodeName")}
 
