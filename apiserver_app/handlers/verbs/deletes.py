@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator
 
 from apiserver_app.admission.plugin import DELETE, Attributes
+from apiserver_app.etcd import wal
 from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -181,12 +182,36 @@ def finish(
         if marked is not old and info.custom is not None:
             return _mark_converted(request, info, old, marked, dry_run)
         return _mark(request, info, old, marked, dry_run)
-    gone = old if dry_run else cluster.storage.remove(info, old)
+    if grace is not None and not dry_run:
+        marked = _with_mark(cluster, old, grace, finalizers)
+        if marked is not old:
+            return _mark_and_remove(request, info, old, marked)
+    return _remove(request, info, old, dry_run)
+
+
+def _remove(request: Request, info: ResourceInfo, old: Object, dry_run: bool) -> Decision:
+    gone = old if dry_run else request.cluster.storage.remove(info, old)
     request.gone = None if dry_run else old
     answer = gone if info.key in RETURNS_OBJECT else deleted_status(info, old)
     request.outcome = Outcome(200, obj=answer)
     key = info.etcd_key(meta.namespace_of(old), meta.name_of(old))
     return decision.stored("delete", key, meta.revision_of(gone), dry_run=dry_run)
+
+
+async def _mark_and_remove(
+    request: Request, info: ResourceInfo, old: Object, marked: Object
+) -> Decision:
+    """What may have a grace period is seen to have none any more before it goes. Whoever takes it
+    away in between does what was asked."""
+    cluster = request.cluster
+    decided = _mark(request, info, old, marked, dry_run=False)
+    synced = cluster.kernel.spend_time(wal.SYNC)
+    if synced is not None:
+        await synced
+    found = cluster.storage.find(info, meta.namespace_of(old), meta.name_of(old))
+    if found is None or meta.uid_of(found) != meta.uid_of(old):
+        return decided
+    return _remove(request, info, found, dry_run=False)
 
 
 def _mark(
@@ -296,26 +321,36 @@ def _marked(
 ) -> Object | None:
     """The object with its deletion marked; None when nothing holds it and it goes at once. A dry
     run of a graceful delete ends with the mark."""
-    metadata = old["metadata"]
-    deleting = metadata.get("deletionTimestamp")
     if not grace and not finalizers and (grace is None or not dry_run):
         return None
+    return _with_mark(cluster, old, grace, finalizers)
+
+
+def _with_mark(
+    cluster: ClusterContext, old: Object, grace: int | None, finalizers: list[str]
+) -> Object:
+    """The object as it is with this grace; the same one where nothing is to be changed. A grace
+    period that runs can only be shortened, and its end stays ahead."""
+    metadata, now = old["metadata"], cluster.kernel.now
+    deleting = metadata.get("deletionTimestamp")
+    was = metadata.get("deletionGracePeriodSeconds") or 0
+    if deleting and grace is not None and 0 < was <= grace:
+        return old
     new = dict(metadata)
     if finalizers:
         new["finalizers"] = finalizers
     else:
         new.pop("finalizers", None)
     if deleting:
-        was = metadata.get("deletionGracePeriodSeconds") or 0
         if grace is not None and grace < was:
-            new["deletionGracePeriodSeconds"] = grace
-            now = meta.parse_time(deleting) - was * SECOND
-            new["deletionTimestamp"] = meta.rfc3339(now + grace * SECOND)
+            end = meta.parse_time(deleting) + (grace - was) * SECOND
+            new["deletionGracePeriodSeconds"] = min(grace, 1) if end < now else grace
+            new["deletionTimestamp"] = meta.rfc3339(max(end, now))
         elif finalizers == list(metadata.get("finalizers") or ()):
             return old
         return {**old, "metadata": new}
     seconds = grace or 0
-    new["deletionTimestamp"] = meta.rfc3339(cluster.kernel.now + seconds * SECOND)
+    new["deletionTimestamp"] = meta.rfc3339(now + seconds * SECOND)
     new["deletionGracePeriodSeconds"] = seconds
     if "generation" in new:
         new["generation"] += 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 import urllib.parse
 from typing import Any
 
+import orjson
 import pytest
 
 from apiserver_app.machinery import meta
+from apiserver_app.machinery.kernel import SECOND
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
@@ -78,6 +80,50 @@ def test_grace_can_only_be_shortened(session: Session) -> None:
     assert shorter["deletionTimestamp"] < first["deletionTimestamp"]
     session.request("DELETE", f"{PODS}/p?gracePeriodSeconds=0")
     assert session.request("GET", f"{PODS}/p").status == 404
+
+
+def test_a_pod_without_grace_is_marked_by_a_write_of_its_own_before_it_goes(
+    session: Session,
+) -> None:
+    """A watch tells of MODIFIED and then of DELETED, at the next revision."""
+    session.request("POST", PODS, pod("p"))
+    before = session.cluster.store.revision
+    answer = session.request("DELETE", f"{PODS}/p").json()
+    assert session.cluster.store.revision == before + 2
+    watch = session.request("GET", f"{PODS}?watch=1&resourceVersion={before}&timeoutSeconds=1")
+    told = [orjson.loads(line) for line in watch.text.splitlines()]
+    assert [(one["type"], one["object"]["metadata"]["resourceVersion"]) for one in told] == [
+        ("MODIFIED", str(before + 1)), ("DELETED", str(before + 2)),
+    ]  # fmt: skip
+    for metadata in (told[0]["object"]["metadata"], answer["metadata"]):
+        assert metadata["deletionGracePeriodSeconds"] == 0
+        assert metadata["deletionTimestamp"]
+        assert metadata["generation"] == 2
+
+
+def test_a_pod_that_ended_while_its_grace_runs_is_not_deleted_for_being_asked_again(
+    session: Session,
+) -> None:
+    session.request("POST", PODS, pod("p", nodeName="node-1"))
+    session.request("DELETE", f"{PODS}/p")
+    ended = {"status": {"phase": "Succeeded"}}
+    session.request("PATCH", f"{PODS}/p/status", ended, headers=MERGE)
+    for options in (None, {"gracePeriodSeconds": 60}, {"propagationPolicy": "Orphan"}):
+        answer = session.request("DELETE", f"{PODS}/p", options)
+        assert answer.status == 200
+        assert answer.json()["metadata"]["deletionGracePeriodSeconds"] == 30
+        assert "finalizers" not in answer.json()["metadata"]
+    session.request("DELETE", f"{PODS}/p", {"gracePeriodSeconds": 0})
+    assert session.request("GET", f"{PODS}/p").status == 404
+
+
+def test_a_shorter_grace_does_not_end_in_the_past(session: Session) -> None:
+    session.request("POST", PODS, pod("p", nodeName="node-1"))
+    session.request("DELETE", f"{PODS}/p")
+    session.wait(20)
+    answer = session.request("DELETE", f"{PODS}/p", {"gracePeriodSeconds": 10}).json()["metadata"]
+    assert answer["deletionGracePeriodSeconds"] == 1
+    assert meta.parse_time(answer["deletionTimestamp"]) >= session.cluster.kernel.now - SECOND
 
 
 def test_a_finalizer_keeps_an_object_until_it_is_taken_off(session: Session) -> None:

@@ -149,14 +149,18 @@ class PodStrategy(Strategy):
         return warnings
 
     def grace_seconds(self, obj: Object, options: Object) -> int | None:
-        """The requested grace period, else the pod's own; 0 when no kubelet runs the pod."""
+        """The requested grace period, else the pod's own; 0 when no kubelet runs the pod. One that
+        runs already stays unless another is asked for."""
         seconds = options.get("gracePeriodSeconds")
-        if seconds is None:
+        if meta.is_deleting(obj):
+            was = obj["metadata"].get("deletionGracePeriodSeconds") or 0
+            seconds = was if seconds is None or not was else seconds
+        elif not obj["spec"].get("nodeName"):
+            return 0
+        elif (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+            return 0
+        elif seconds is None:
             seconds = obj["spec"].get("terminationGracePeriodSeconds") or 0
-        if not obj["spec"].get("nodeName"):
-            return 0
-        if (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
-            return 0
         return 1 if seconds < 0 else int(seconds)
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
