@@ -27,10 +27,10 @@ class Record(msgspec.Struct, frozen=True):
 
     def after(self, succeeded: Sequence[Object], failed: Sequence[Object]) -> Record:
         """The record with these pods, which have ended since."""
-        ends = sorted(_end_of(pod) for pod in failed)
+        ends = sorted(end_of(pod) for pod in failed)
         failures = self.failures
         if succeeded:
-            success = max(_end_of(pod) for pod in succeeded)
+            success = max(end_of(pod) for pod in succeeded)
             ends = [end for end in ends if end > success]
             failures = 0
         if ends:
@@ -44,7 +44,7 @@ class Record(msgspec.Struct, frozen=True):
         return max(0.0, (self.last + delay * SECOND - now) / SECOND)
 
 
-def _end_of(pod: Object) -> int:
+def end_of(pod: Object) -> int:
     """When its last container ended; else when it was not ready any more, or was deleted."""
     status = pod.get("status") or {}
     sidecars = {

@@ -20,6 +20,10 @@ GENERATED_NAME_MAX = 58
 Intervals = list[tuple[int, int]]  # first and last index of each, in order, with gaps between them
 
 
+def is_indexed(job: Object) -> bool:
+    return bool(job["spec"].get("completionMode") == "Indexed")
+
+
 def index_of(pod: Object) -> int | None:
     text = meta.annotations_of(pod).get(INDEX, "")
     return int(text) if text.isdigit() else None
@@ -54,6 +58,11 @@ def with_indexes(intervals: Intervals, indexes: Iterable[int]) -> Intervals:
 
 def total(intervals: Intervals) -> int:
     return sum(last - first + 1 for first, last in intervals)
+
+
+def shared(left: Intervals, right: Intervals) -> int:
+    """How many indexes are in both."""
+    return total(left) + total(right) - total(merged([*left, *right]))
 
 
 def has(intervals: Intervals, index: int) -> bool:

@@ -4,7 +4,6 @@ A finished pod is counted in three steps: its uid is added to the status, its fi
 and the count replaces the uid. So a crash in between neither loses a pod nor counts it twice. A
 job that ends is first marked by SuccessCriteriaMet or FailureTarget, and by Complete or Failed
 only when all its pods are counted and gone.
-Simplified: no pod failure policy, success policy or backoffLimitPerIndex.
 
 Models kubernetes pkg/controller/job/job_controller.go and indexed_job_utils.go.
 """
@@ -15,7 +14,7 @@ from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.client import STRATEGIC_PATCH
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers.job import indexed, sync
+from controllers_app.controllers.job import indexed, perindex, policies, sync
 from controllers_app.controllers.job.backoff import Record
 from controllers_app.controllers.job.sync import TRACKING, Sync
 from controllers_app.controllers.workload import ownership, podcontrol, podstate
@@ -30,6 +29,11 @@ PODS_PER_SYNC_MAX = 500
 LIMIT_REACHED = (
     sync.FAILURE, "BackoffLimitExceeded", "Job has reached the specified backoff limit",
 )  # fmt: skip
+TOO_MANY_INDEXES_FAILED = (
+    sync.FAILURE, "MaxFailedIndexesExceeded",
+    "Job has exceeded the specified maximal number of failed indexes",
+)  # fmt: skip
+INDEXES_FAILED = (sync.FAILURE, "FailedIndexes", "Job has failed indexes")
 DEADLINE_PASSED = (
     sync.FAILURE, "DeadlineExceeded", "Job was active longer than specified deadline",
 )  # fmt: skip
@@ -110,11 +114,20 @@ class JobController(Controller):
         if known is not None and known["status"] == "True":
             state.finish = self._condition("Failed", known["reason"], known["message"])
             return
-        limit = state.job["spec"].get("backoffLimit", 6)
-        if state.failed > limit or _has_restarted_too_often(state.job, state.pods, limit):
+        job = state.job
+        why = policies.why_failed(job, (pod for pod in state.pods if sync.has_failed(pod, job)))
+        if why:
+            state.finish = self._condition(sync.FAILURE, "PodFailurePolicy", why)
+            return
+        limit = job["spec"].get("backoffLimit", 6)
+        if state.failed > limit or _has_restarted_too_often(job, state.pods, limit):
             state.finish = self._ending(LIMIT_REACHED)
         elif self._is_past_deadline(state):
             state.finish = self._ending(DEADLINE_PASSED)
+        elif (ending := _ending_by_indexes(state)) is not None:
+            state.finish = self._ending(ending)
+        elif met := policies.why_succeeded(job, state.done):
+            state.finish = self._condition(sync.SUCCESS, "SuccessPolicy", met)
 
     def _ending(self, ending: tuple[str, str, str]) -> Object:
         """The interim condition, or at once the last one in releases that have no other."""
@@ -199,16 +212,20 @@ class JobController(Controller):
             missing -= state.terminating
         if missing <= 0:
             return f"{head}: nothing to do", 0.0, None
-        wait = state.backoff.seconds_left(self.kernel.now)
+        missing = min(missing, PODS_PER_SYNC_MAX)
+        if perindex.is_limited(state.job):
+            bodies, wait = self._bodies_by_index(state, missing)
+        else:
+            wait = state.backoff.seconds_left(self.kernel.now)
+            bodies = self._bodies(state, missing) if not wait else []
         if wait > 0:
             state.count = 0  # as upstream, though others may be active
             return f"{head}: waits {wait:.0f} s after a failure", max(wait, 1.0), None
-        return await self._start(key, state, min(missing, PODS_PER_SYNC_MAX), head)
+        return await self._start(key, state, bodies, head)
 
     async def _start(
-        self, key: str, state: Sync, count: int, head: str
+        self, key: str, state: Sync, bodies: list[Object], head: str
     ) -> tuple[str, float, errors.ApiError | None]:
-        bodies = self._bodies(state, count)
         self.expectations.expect_creations(key, len(bodies))
 
         async def create(number: int) -> None:
@@ -230,7 +247,7 @@ class JobController(Controller):
             return podstate.first_to_delete(pods, len(pods) - 1, (), self.kernel.now) + pods[-1:]
 
         surplus: list[Object] = []
-        if sync.is_indexed(state.job):
+        if indexed.is_indexed(state.job):
             surplus = indexed.superfluous(state.active, state.completions or 0, ranked)
         if len(surplus) < at_least:
             gone = {meta.uid_of(pod) for pod in surplus}
@@ -240,20 +257,26 @@ class JobController(Controller):
         return surplus
 
     def _bodies(self, state: Sync, count: int) -> list[Object]:
-        job = state.job
-        body = podcontrol.pod_from_template(job["spec"]["template"], job)
-        finalizers = body["metadata"].get("finalizers") or []
-        if TRACKING not in finalizers:
-            body["metadata"]["finalizers"] = [*finalizers, TRACKING]
-        if not sync.is_indexed(job):
+        job, body = state.job, _tracked_body(state.job)
+        if not indexed.is_indexed(job):
             return [body] * count
-        used = [pod for pod in state.pods if podstate.is_active(pod)]
-        if sync.replaces_failed_only(job):
-            used += [pod for pod in state.pods if meta.is_deleting(pod)]
-        indexes = [index for index in map(indexed.index_of, used) if index is not None]
-        taken = indexed.with_indexes(state.done, indexes)
-        free = indexed.first_free(taken, state.completions or 0, count)
-        return [indexed.with_index(body, meta.name_of(job), index) for index in free]
+        return [
+            indexed.with_index(body, meta.name_of(job), index)
+            for index in _free_indexes(state, count)
+        ]
+
+    def _bodies_by_index(self, state: Sync, count: int) -> tuple[list[Object], float]:
+        """The pods whose index need not wait after a failure; else how long all of them do."""
+        job, body = state.job, _tracked_body(state.job)
+        free = _free_indexes(state, count)
+        indexes, wait = perindex.creatable(free, state.replaced, self.kernel.now)
+        bodies = [
+            perindex.with_failures(
+                indexed.with_index(body, meta.name_of(job), index), job, state.replaced.get(index)
+            )
+            for index in indexes
+        ]
+        return bodies, wait
 
     async def _delete(self, state: Sync, pods: list[Object]) -> tuple[int, errors.ApiError | None]:
         """Deletes pods: (how many are gone or going, first refusal)."""
@@ -435,3 +458,35 @@ def _has_restarted_too_often(job: Object, pods: list[Object], limit: int) -> boo
             for kind in ("initContainerStatuses", "containerStatuses"):
                 restarts += sum(one.get("restartCount", 0) for one in status.get(kind) or ())
     return restarts >= max(1, limit)
+
+
+def _ending_by_indexes(state: Sync) -> tuple[str, str, str] | None:
+    """How the failed indexes of a job end it, if they do."""
+    if not state.failed_indexes:
+        return None
+    failed, most = indexed.total(state.failed_indexes), state.job["spec"].get("maxFailedIndexes")
+    if most is not None and failed > most:
+        return TOO_MANY_INDEXES_FAILED
+    if failed + indexed.total(state.done) >= (state.completions or 0):
+        return INDEXES_FAILED
+    return None
+
+
+def _tracked_body(job: Object) -> Object:
+    """A new pod of the job, with the finalizer."""
+    body = podcontrol.pod_from_template(job["spec"]["template"], job)
+    finalizers = body["metadata"].get("finalizers") or []
+    if TRACKING not in finalizers:
+        body["metadata"]["finalizers"] = [*finalizers, TRACKING]
+    return body
+
+
+def _free_indexes(state: Sync, count: int) -> list[int]:
+    """The first indexes that no pod has and that have neither succeeded nor failed."""
+    used = [pod for pod in state.pods if podstate.is_active(pod)]
+    if sync.replaces_failed_only(state.job):
+        used += [pod for pod in state.pods if meta.is_deleting(pod)]
+    indexes = [index for index in map(indexed.index_of, used) if index is not None]
+    settled = indexed.merged([*state.done, *(state.failed_indexes or ())])
+    taken = indexed.with_indexes(settled, indexes)
+    return indexed.first_free(taken, state.completions or 0, count)

@@ -12,7 +12,7 @@ import msgspec
 
 from apiserver_app.machinery import conditions, meta
 from apiserver_app.machinery.meta import Object
-from controllers_app.controllers.job import indexed
+from controllers_app.controllers.job import indexed, perindex, policies
 from controllers_app.controllers.job.backoff import Record
 from controllers_app.controllers.workload import podstate
 
@@ -37,6 +37,8 @@ class Sync(msgspec.Struct):
     failed: int = 0
     before: indexed.Intervals = msgspec.field(default_factory=list)  # completed indexes as written
     done: indexed.Intervals = msgspec.field(default_factory=list)
+    failed_indexes: indexed.Intervals | None = None  # with backoffLimitPerIndex
+    replaced: dict[int, Object] = msgspec.field(default_factory=dict)  # held until replaced
     backoff: Record = msgspec.field(default_factory=Record)
     finish: Object | None = None  # the condition with which it ends
 
@@ -55,7 +57,7 @@ class Sync(msgspec.Struct):
         return is_tracked(pod) and meta.uid_of(pod) not in self.released
 
     def has_valid_index(self, pod: Object) -> bool:
-        if not is_indexed(self.job):
+        if not indexed.is_indexed(self.job):
             return True
         index, completions = indexed.index_of(pod), self.completions or 0
         return index is not None and index < completions
@@ -78,9 +80,10 @@ def begin(job: Object, pods: list[Object], released: set[str], backoff: Record) 
     sync.succeeded = (
         status.get("succeeded", 0) + len(new["succeeded"]) + len(known.get("succeeded", ()))
     )
-    sync.failed = status.get("failed", 0) + len(new["failed"]) + len(known.get("failed", ()))
+    counting = [pod for pod in new["failed"] if policies.on_failure(job, pod).counts]
+    sync.failed = status.get("failed", 0) + len(counting) + len(known.get("failed", ()))
     sync.backoff = backoff.after(new["succeeded"], new["failed"])
-    if is_indexed(job):
+    if indexed.is_indexed(job):
         sync.before = indexed.parse(status.get("completedIndexes", ""), sync.completions)
         ended = [
             pod for pod in pods
@@ -89,7 +92,19 @@ def begin(job: Object, pods: list[Object], released: set[str], backoff: Record) 
         ]  # fmt: skip
         sync.done = indexed.with_indexes(sync.before, _indexes(ended))
         sync.succeeded = indexed.total(sync.done)
+    if perindex.is_limited(job):
+        _look_at_indexes(sync)
     return sync
+
+
+def _look_at_indexes(sync: Sync) -> None:
+    """Which indexes have failed, and which failed pods stay until others are in their place."""
+    failed = [pod for pod in sync.pods if has_failed(pod, sync.job)]
+    tracked = [pod for pod in failed if is_tracked(pod)]
+    sync.failed_indexes = perindex.failed(sync.job, tracked)
+    settled = indexed.with_indexes(sync.done, _indexes(sync.active))
+    held = [pod for pod in failed if sync.is_held(pod) and sync.has_valid_index(pod)]
+    sync.replaced = perindex.awaiting(held, indexed.merged([*settled, *sync.failed_indexes]))
 
 
 def _newly(sync: Sync, kind: str) -> list[Object]:
@@ -146,12 +161,12 @@ def count(sync: Sync) -> tuple[list[Object], bool, bool]:
     new_indexes: list[int] = []
     for pod in _in_order(sync):
         failed = has_failed(pod, sync.job)
-        if not sync.is_held(pod) or not (failed or _may_go(sync, pod)):
+        if not sync.is_held(pod) or not _may_go(sync, pod, failed):
             continue
         let_go.append(pod)
         uid = meta.uid_of(pod)
         kind = _counted_as(sync, pod, failed)
-        if kind == "succeeded" and is_indexed(sync.job):
+        if kind == "succeeded" and indexed.is_indexed(sync.job):
             index = indexed.index_of(pod)  # which is enough to count it once
             if index is not None and not indexed.has(sync.before, index):
                 new_indexes.append(index)
@@ -162,23 +177,31 @@ def count(sync: Sync) -> tuple[list[Object], bool, bool]:
         if len(new_indexes) + sum(map(len, sync.uncounted.values())) >= UNCOUNTED_MAX:
             is_complete = False
             break
-    if is_indexed(sync.job):
+    if indexed.is_indexed(sync.job):
         done = indexed.with_indexes(sync.before, new_indexes)
         is_changed |= indexed.written(done) != sync.status.get("completedIndexes", "")
         put(sync.status, "succeeded", indexed.total(done))
         put(sync.status, "completedIndexes", indexed.written(done))
+    if sync.failed_indexes is not None:
+        written = indexed.written(sync.failed_indexes)
+        is_changed |= written != sync.status.get("failedIndexes")
+        sync.status["failedIndexes"] = written
     return let_go, is_changed, is_complete
 
 
 def _in_order(sync: Sync) -> list[Object]:
-    if not is_indexed(sync.job):
+    if not indexed.is_indexed(sync.job):
         return sync.pods
     return sorted(sync.pods, key=lambda pod: -1 if (at := indexed.index_of(pod)) is None else at)
 
 
-def _may_go(sync: Sync, pod: Object) -> bool:
-    """Of a pod that has not failed, whether its finalizer may be taken off."""
-    return meta.is_deleting(sync.job) or sync.finish is not None or _has_succeeded(pod)
+def _may_go(sync: Sync, pod: Object, failed: bool) -> bool:
+    """Whether the finalizer may be taken off: the pod has ended, and no other one has yet to take
+    over the number of its index's failures."""
+    if meta.is_deleting(sync.job) or sync.finish is not None or _has_succeeded(pod):
+        return True
+    index = indexed.index_of(pod)
+    return failed and (index is None or sync.replaced.get(index) is not pod)
 
 
 def _counted_as(sync: Sync, pod: Object, failed: bool) -> str:
@@ -189,7 +212,7 @@ def _counted_as(sync: Sync, pod: Object, failed: bool) -> str:
         return "succeeded"
     # of a job that has failed every pod has
     if failed or (sync.finish is not None and sync.finish["type"] != SUCCESS):
-        return "failed"
+        return "failed" if policies.on_failure(sync.job, pod).counts else ""
     return ""
 
 
@@ -218,10 +241,6 @@ def ensure(status: Object, wanted: Object) -> bool:
         return False
     status["conditions"] = [wanted if one is known else one for one in status["conditions"]]
     return True
-
-
-def is_indexed(job: Object) -> bool:
-    return bool(job["spec"].get("completionMode") == "Indexed")
 
 
 def is_suspended(job: Object) -> bool:
