@@ -94,7 +94,8 @@ class Filtered(Reads):
 
     def filtered(self, controller: Watcher, keys: Callable[[Object], Iterable[str]]) -> Handlers:
         """Handlers that enqueue the keys of an object's new state."""
-        when, changed, add = self.when, self.changed, self._add(controller.queue)
+        when, changed = self.when, self.changed
+        add = _adding(controller.queue, self.after, self.background)
 
         def enqueue(obj: Object, revision: int) -> None:
             if when is None or when(obj):
@@ -111,14 +112,18 @@ class Filtered(Reads):
             enqueue if DELETED in self.on else None,
         )
 
-    def _add(self, queue: WorkQueue) -> Callable[[str, int], None]:
-        if not self.after:
-            return queue.add
 
-        def add(key: str, revision: int) -> None:
-            queue.add_after(key, self.after, revision, background=self.background)
+def _adding(
+    queue: WorkQueue, after: float, background: bool | None = None
+) -> Callable[[str, int], None]:
+    """How a key is added after so many seconds."""
+    if not after:
+        return queue.add
 
-        return add
+    def add(key: str, revision: int) -> None:
+        queue.add_after(key, after, revision, background=background)
+
+    return add
 
 
 @dataclass(frozen=True)
@@ -169,12 +174,13 @@ class Owns(Reads):
     """Children of the reconciled objects, which are of `kind`.
 
     A change enqueues the key of the controlling object, or for an orphan the keys of all objects
-    whose `selector` matches it (None: they adopt nothing). Expected creations and deletions are
-    marked as observed.
+    whose `selector` matches it (None: they adopt nothing), `after` some seconds. Expected creations
+    and deletions are marked as observed.
     """
 
     kind: str
     selector: SelectorOf | None = field(default=label_selector, kw_only=True)
+    after: float = field(default=0.0, kw_only=True)
 
     def handlers(self, controller: Watcher) -> Handlers:
         owned = _Owned(controller, self)
@@ -185,7 +191,7 @@ class _Owned:
     """The handlers of an `Owns`."""
 
     def __init__(self, controller: Watcher, watch: Owns) -> None:
-        self._queue = controller.queue
+        self._add = _adding(controller.queue, watch.after)
         self._expectations = controller.expectations
         self._owners = controller.caches[reconciled(controller)]
         self._kind = watch.kind
@@ -201,7 +207,7 @@ class _Owned:
         key = owner_key(obj, self._kind, self._owners)
         if key:
             self._expectations.creation_observed(key)
-            self._queue.add(key, revision)
+            self._add(key, revision)
 
     def updated(self, old: Object, obj: Object, revision: int) -> None:
         if meta.is_deleting(obj):
@@ -221,18 +227,18 @@ class _Owned:
         key = owner_key(obj, self._kind, self._owners)
         if key:
             self._expectations.deletion_observed(key, meta.uid_of(obj))
-            self._queue.add(key, revision)
+            self._add(key, revision)
 
     def _wake_owner(self, obj: Object, revision: int) -> None:
         key = owner_key(obj, self._kind, self._owners)
         if key:
-            self._queue.add(key, revision)
+            self._add(key, revision)
 
     def _wake_adopters(self, obj: Object, revision: int) -> None:
         if self._selector_of is None or not meta.labels_of(obj):
             return
         for key in selecting(self._owners, obj, self._selector_of):
-            self._queue.add(key, revision)
+            self._add(key, revision)
 
 
 @dataclass(frozen=True)

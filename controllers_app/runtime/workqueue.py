@@ -65,6 +65,7 @@ class WorkQueue:
         self._dirty: dict[str, list[int]] = {}
         self._processing: dict[str, tuple[int, ...]] = {}
         self._delays: dict[str, _Delay] = {}
+        self._newer: dict[str, None] = {}  # keys delayed anew while in process
         self._failures: dict[str, int] = {}
         self._bucket = Bucket(BUCKET_PER_SECOND, BUCKET_BURST)
         self._backoff_base = backoff_seconds_base
@@ -109,6 +110,7 @@ class WorkQueue:
             return None
         causes = tuple(self._dirty.pop(key))
         self._processing[key] = causes
+        self._newer.pop(key, None)
         now = self.begun[key] = self._kernel.now
         self.waited.add((now - self._since.pop(key, now)) / SECOND)
         self._tell("get", key, causes[-1] if causes else 0)
@@ -117,6 +119,7 @@ class WorkQueue:
     def done(self, key: str) -> None:
         """The worker has finished the key; if it became dirty meanwhile, it is enqueued again."""
         self._processing.pop(key, None)
+        self._newer.pop(key, None)
         now = self._kernel.now
         self.worked.add((now - self.begun.pop(key, now)) / SECOND)
         self._tell("done", key, 0)
@@ -132,6 +135,11 @@ class WorkQueue:
         if seconds <= 0:
             self.add(key, revision)
             return
+        if key in self._processing:
+            self._newer[key] = None
+        self._add_later(key, seconds, revision, background)
+
+    def _add_later(self, key: str, seconds: float, revision: int, background: bool | None) -> None:
         due = self._kernel.now + int(seconds * SECOND)
         waiting = self._delays.get(key)
         if waiting is not None and waiting.due <= due:
@@ -140,13 +148,16 @@ class WorkQueue:
         self._delay("later", key, due, self._causes(key, revision), background)
 
     def set_after(self, key: str, seconds: float, *, background: bool | None = None) -> None:
-        """Like `add_after`, but replaces any pending delay; 0 cancels it."""
+        """Like `add_after`, but replaces any pending delay; 0 cancels it. A delay asked for while
+        the key is in process stays, unless this one is shorter: it tells of something newer."""
         waiting = self._delays.get(key)
         if waiting is not None and waiting.due == self._kernel.now + int(seconds * SECOND):
             return
-        self._cancel_delay(key)
+        if key not in self._newer:
+            self._cancel_delay(key)
         if seconds > 0:
-            self.add_after(key, seconds, background=background)
+            self.retries += 1
+            self._add_later(key, seconds, 0, background)
 
     def retry(self, key: str) -> float:
         """Adds the key after its back-off; returns the delay in seconds."""

@@ -119,7 +119,10 @@ class Stage(labs.Lab):
         return resource, name, namespace[0] if namespace else "default"
 
     def _start_pods(self, namespace: str) -> None:
-        self.start_pods(namespace=namespace)
+        """One after the other, each when it is quiet."""
+        for name in self.names("pods", namespace):
+            self.start_pods(name, namespace=namespace)
+            self.run(2)
 
     def _finish_pods(self, phase: str) -> None:
         """Every pod that runs ends so, one after the other."""
@@ -131,7 +134,10 @@ class Stage(labs.Lab):
                     self.run(2)
 
     def _reap_pods(self, namespace: str) -> None:
-        self.finish_deletes(namespace)
+        for pod in self.all("pods", namespace):
+            if meta.is_deleting(pod):
+                self.delete("pods", meta.name_of(pod), namespace, gracePeriodSeconds=0)
+                self.run(2)
 
     def _evict(self, prefix: str) -> None:
         """The first pod of the default namespace whose name begins so."""

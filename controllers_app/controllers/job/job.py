@@ -25,6 +25,7 @@ JOBS = "jobs.batch"
 OWN_NAME = "kubernetes.io/job-controller"
 ORPHAN = "pods/"  # prefix of the key of a pod that no job will count
 PODS_PER_SYNC_MAX = 500
+BATCH_SECONDS = 1.0  # between a change of a pod, or of the status, and the look at its job
 # condition, reason, message
 LIMIT_REACHED = (
     sync.FAILURE, "BackoffLimitExceeded", "Job has reached the specified backoff limit",
@@ -45,12 +46,18 @@ class JobController(Controller):
 
     source = "pkg/controller/job/job_controller.go syncJob"
     watches = (
-        For(JOBS),
+        For(JOBS, on=ADDED | DELETED),
+        For(JOBS, on=UPDATED, changed=lambda old, job: _has_new_spec(old, job)),
+        For(
+            JOBS,
+            on=UPDATED,
+            after=BATCH_SECONDS,
+            changed=lambda old, job: not _has_new_spec(old, job) and not is_finished(job),
+        ),
         Watches(JOBS, on=DELETED, keys=lambda self, job: self._pods_to_release(job)),
         Watches("pods", on=ADDED | UPDATED, keys=lambda self, pod: self._if_to_release(pod)),
-        Owns("pods", "Job"),
+        Owns("pods", "Job", after=BATCH_SECONDS),
     )
-    pace = (1, 20)  # upstream's batch period
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
@@ -120,7 +127,7 @@ class JobController(Controller):
             state.finish = self._condition(sync.FAILURE, "PodFailurePolicy", why)
             return
         limit = job["spec"].get("backoffLimit", 6)
-        if state.failed > limit or _has_restarted_too_often(job, state.pods, limit):
+        if state.failed > limit or sync.has_restarted_too_often(state, limit):
             state.finish = self._ending(LIMIT_REACHED)
         elif self._is_past_deadline(state):
             state.finish = self._ending(DEADLINE_PASSED)
@@ -432,6 +439,10 @@ class JobController(Controller):
         return job is not None and not is_finished(job)
 
 
+def _has_new_spec(old: Object, job: Object) -> bool:
+    return bool(old["metadata"].get("generation") != job["metadata"].get("generation"))
+
+
 def is_finished(job: Object) -> bool:
     """Whether the job is complete or has failed."""
     status = job.get("status")
@@ -445,19 +456,6 @@ def _wanted_active(state: Sync) -> int:
         # a work queue: once a pod has succeeded, no new ones are started
         return len(state.active) if state.succeeded else parallelism
     return max(0, min(parallelism, state.completions - state.succeeded))
-
-
-def _has_restarted_too_often(job: Object, pods: list[Object], limit: int) -> bool:
-    """Of pods that are restarted where they are, the restarts count."""
-    if job["spec"]["template"]["spec"].get("restartPolicy") != "OnFailure":
-        return False
-    restarts = 0
-    for pod in pods:
-        if podstate.phase_of(pod) in ("Running", "Pending"):
-            status = pod.get("status") or {}
-            for kind in ("initContainerStatuses", "containerStatuses"):
-                restarts += sum(one.get("restartCount", 0) for one in status.get(kind) or ())
-    return restarts >= max(1, limit)
 
 
 def _ending_by_indexes(state: Sync) -> tuple[str, str, str] | None:

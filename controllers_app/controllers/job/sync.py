@@ -243,6 +243,19 @@ def ensure(status: Object, wanted: Object) -> bool:
     return True
 
 
+def has_restarted_too_often(sync: Sync, limit: int) -> bool:
+    """Of pods that are restarted where they are, the restarts count."""
+    if sync.job["spec"]["template"]["spec"].get("restartPolicy") != "OnFailure":
+        return False
+    restarts = 0
+    for pod in sync.pods:
+        if podstate.phase_of(pod) in ("Running", "Pending"):
+            status = pod.get("status") or {}
+            for kind in ("initContainerStatuses", "containerStatuses"):
+                restarts += sum(one.get("restartCount", 0) for one in status.get(kind) or ())
+    return restarts >= max(1, limit)
+
+
 def is_suspended(job: Object) -> bool:
     return bool(job["spec"].get("suspend"))
 

@@ -77,6 +77,26 @@ def test_it_runs_as_many_at_a_time_as_its_parallelism(lab: Lab) -> None:
     assert lab.get("jobs.batch", "pi")["status"]["succeeded"] == 5
 
 
+def test_changes_of_its_pods_within_a_second_are_one_look(lab: Lab) -> None:
+    """Its spec is looked at right away."""
+    lab.add_node("node-1")
+    lab.create("jobs.batch", job(parallelism=3, completions=3))
+    assert len(lab.names("pods")) == 3
+    for name in lab.names("pods"):
+        lab.bind(name, "node-1")
+    lab.run(3)
+    ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    for name in lab.names("pods"):
+        lab.call(lab.admin.patch("pods", "default", name, ready, subresource="status"), 0)
+    begun = len(lab.requests("job", "update", "jobs.batch"))
+    assert lab.get("jobs.batch", "pi")["status"]["ready"] == 0
+    lab.run(2)
+    assert lab.get("jobs.batch", "pi")["status"]["ready"] == 3
+    assert len(lab.requests("job", "update", "jobs.batch")) == begun + 1
+    lab.patch("jobs.batch", "pi", {"spec": {"parallelism": 1}})
+    assert len(running(lab)) == 1
+
+
 def test_after_a_failure_it_waits_longer_each_time_and_then_gives_up(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.create("jobs.batch", job(backoffLimit=1))

@@ -112,6 +112,25 @@ def test_set_after_replaces_the_wait_and_leaves_no_timer_behind(
     assert kernel.now == start
 
 
+def test_what_is_asked_for_later_while_a_key_is_in_process_is_not_taken_back(
+    kernel: Kernel, probe: RecordingProbe
+) -> None:
+    queue = WorkQueue(kernel, probe, "q")
+    queue.set_after("a", 600)
+    queue.add("a", 4)
+    take(kernel, queue)
+    queue.add_after("a", 1, 5)
+    queue.set_after("a", 0)
+    queue.done("a")
+    advance(kernel, 1)
+    assert take(kernel, queue) == Item("a", (5,))
+    queue.add_after("a", 9, 6)
+    queue.set_after("a", 2)
+    queue.done("a")
+    advance(kernel, 2)
+    assert take(kernel, queue) is not None
+
+
 def test_a_delayed_add_remembers_what_was_being_worked_on(
     kernel: Kernel, probe: RecordingProbe
 ) -> None:
