@@ -85,6 +85,7 @@ class NodeLifecycleController(Controller):
         recent = ctx.version.has("NodeMonitorGracePeriod50s")
         self._grace = GRACE_SECONDS if recent else GRACE_SECONDS_BEFORE_1_32
         self._pulses: dict[str, _Pulse] = {}
+        self._known: dict[str, Object] = {}  # the nodes of the last look, as events name them
         self._unmarked: dict[str, None] = {}  # nodes with pods that could not be marked
         self._next_look = ctx.kernel.now
         self._zones = zones.Zones(ctx.kernel)
@@ -175,6 +176,7 @@ class NodeLifecycleController(Controller):
         """Look at every node's signs of life, every five seconds."""
         while True:
             self._next_look = self.kernel.now + int(PERIOD_SECONDS * SECOND)
+            self._tell_who_came_and_went()
             await self.kernel.sleep(PERIOD_SECONDS, background=not self._has_suspects())
             self._look_at_zones()
             for name, node in sorted((meta.name_of(node), node) for node in self._nodes.list()):
@@ -186,6 +188,17 @@ class NodeLifecycleController(Controller):
                 pulse.silent += PERIOD_SECONDS
                 if self._is_silent(node) and not _is_unknown(node):
                     self.queue.add(HEALTH + name)
+
+    def _tell_who_came_and_went(self) -> None:
+        """Records an event about each node since the last look."""
+        nodes = {meta.name_of(node): node for node in self._nodes.list()}
+        for name in sorted(nodes.keys() - self._known.keys()):
+            self._known[name] = about = _bare(nodes[name])
+            message = f"Node {name} event: Registered Node {name} in Controller"
+            self.recorder.event(about, "Normal", "RegisteredNode", message)
+        for name in sorted(self._known.keys() - nodes.keys()):
+            message = f"Node {name} event: Removing Node {name} from Controller"
+            self.recorder.event(self._known.pop(name), "Normal", "RemovingNode", message)
 
     # -- signs of life --------------------------------------------------------------------------
 
@@ -328,18 +341,13 @@ class NodeLifecycleController(Controller):
 
     def _register(self, node: Object) -> tuple[str, ...]:
         name = meta.name_of(node)
-        if name not in self._pulses:
-            self._pulses[name] = _Pulse()
-            message = f"Node {name} event: Registered Node {name} in Controller"
-            self.recorder.event(_bare(node), "Normal", "RegisteredNode", message)
+        self._pulses.setdefault(name, _Pulse())
         return (name,)
 
     def _remove(self, node: Object) -> tuple[str, ...]:
         name = meta.name_of(node)
         self._pulses.pop(name, None)
         self._unmarked.pop(name, None)
-        message = f"Node {name} event: Removing Node {name} from Controller"
-        self.recorder.event(_bare(node), "Normal", "RemovingNode", message)
         return ()
 
 

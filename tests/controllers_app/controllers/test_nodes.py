@@ -40,10 +40,21 @@ def test_a_new_node_is_registered_and_loses_its_taint_when_ready(lab: Lab) -> No
          "lastTransitionTime": "2025-01-01T00:00:01Z"},
     ]}}, "", subresource="status")  # fmt: skip
     assert taints(lab, "node-9") == set()
-    assert ("RegisteredNode", "Node node-9 event: Registered Node node-9 in Controller", 1) in (
-        lab.events("Node")
-    )
     lab.assert_no_slips()
+
+
+def test_who_came_and_went_is_told_with_the_next_look_at_all_nodes(lab: Lab) -> None:
+    came = ("RegisteredNode", "Node node-1 event: Registered Node node-1 in Controller", 1)
+    went = ("RemovingNode", "Node node-1 event: Removing Node node-1 from Controller", 1)
+    lab.run(LOOK)
+    lab.add_node("node-1")
+    assert came not in lab.events("Node")
+    lab.run(LOOK)
+    assert came in lab.events("Node")
+    lab.delete("nodes", "node-1", "")
+    assert went not in lab.events("Node")
+    lab.run(LOOK)
+    assert went in lab.events("Node")
 
 
 def test_a_node_that_says_it_is_not_ready_is_tainted(lab: Lab) -> None:
