@@ -50,6 +50,21 @@ def shy(demo: Demo, kubectl: Kubectl) -> Iterator[None]:
     kubectl("delete", "pod", "shy", "--now")
 
 
+@pytest.fixture
+def nobody(demo: Demo, kubectl: Kubectl) -> Iterator[None]:
+    """A service without pods, while the test runs."""
+    port = {"port": 80}
+    asking.apply(
+        demo,
+        json.dumps({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "nobody"},
+            "spec": {"selector": {"app": "nobody"}, "ports": [port]},
+        }),
+    )  # fmt: skip
+    yield
+    kubectl("delete", "service", "nobody")
+
+
 def scale(demo: Demo, kubectl: Kubectl, replicas: int) -> None:
     """Until the service has exactly these pods."""
     kubectl("scale", "deployment", "web", f"--replicas={replicas}")
@@ -119,10 +134,11 @@ def test_a_request_is_drawn_through_the_service_to_the_pod_that_answers(
     service = band.locator(".service", has_text="web")
     sight.says(service, "Left out: shy (not ready)")
 
+    since = asking.state(demo)["seq"]
     service.get_by_role("button", name="Send a request").click()
 
     sight.says(service.get_by_role("status"), re.compile(r"^\w+ on node-\d answered: 200$"))
-    (passed,) = [one for one in asking.records(demo) if one["kind"] == "stream"]
+    (passed,) = [one for one in asking.records(demo, since) if one["kind"] == "stream"]
     pod = passed["detail"]["to"].removesuffix(":80")
     node = pods(demo)[pod]["spec"]["nodeName"]
     sight.says(service.get_by_role("status"), f"{pod.rpartition('-')[2]} on {node}")
@@ -135,15 +151,8 @@ def test_a_request_is_drawn_through_the_service_to_the_pod_that_answers(
     assert_laid_out(sight)
 
 
-def test_a_request_that_nobody_can_answer_says_why(look: Look, demo: Demo) -> None:
-    port = {"port": 80}
-    asking.apply(
-        demo,
-        json.dumps({
-            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "nobody"},
-            "spec": {"selector": {"app": "nobody"}, "ports": [port]},
-        }),
-    )  # fmt: skip
+@pytest.mark.usefixtures("nobody")
+def test_a_request_that_nobody_can_answer_says_why(look: Look) -> None:
     sight = look(COMPACT)
     band = sight.page.get_by_role("region", name="Services")
     service = band.locator(".service", has_text="nobody")
