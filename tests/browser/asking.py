@@ -54,7 +54,7 @@ def records(demo: Demo, first: int = 1) -> list[dict[str, Any]]:
     return found
 
 
-def calm(demo: Demo) -> None:
+def until_installed(demo: Demo) -> None:
     """Wait until the cluster's own pods run, so that no breakpoint, fault or headline is theirs."""
     until(lambda: "kubeadm-config" in objects(demo, "configmaps", "kube-system"))
     own = "kube-system"

@@ -30,7 +30,7 @@ def demo(
     options = getattr(request.module, "DEMO", ())
     where: Path = tmp_path_factory.mktemp("demo") / "data"
     with Demo(where, *options, driver=REAL) as running:
-        asking.calm(running)
+        asking.until_installed(running)
         yield running
 
 

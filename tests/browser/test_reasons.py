@@ -133,7 +133,7 @@ def test_a_command_in_a_pod_is_drawn_to_its_node_and_tells_its_exit_code(
         if "exec open" in chip.inner_text():
             break
     sight.says(chip, "exec open")
-    assert touches(sight, chip)
+    asking.until(lambda: touches(sight, chip))
 
 
 def test_a_custom_object_stands_among_the_objects_with_its_kind(

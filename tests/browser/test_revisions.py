@@ -33,9 +33,9 @@ def test_any_two_revisions_are_compared_by_keyboard(look: Look, revisions: list[
     dialog = opened(sight)
     older = dialog.get_by_role("combobox", name="From")
     newer = dialog.get_by_role("combobox", name="To")
-    assert len(newer.locator("option").all()) == len(revisions)
+    expect(newer.locator("option")).to_have_count(len(revisions))
     head = dialog.get_by_role("columnheader")
-    assert head.all_inner_texts() == [f"r{revisions[-2]}", f"r{revisions[-1]}"]
+    expect(head).to_have_text([f"r{revisions[-2]}", f"r{revisions[-1]}"])
 
     older.focus()
     sight.press("Home", "Enter")
