@@ -1,0 +1,58 @@
+// @ts-check
+/** What the page remembers of its own looks and of what is under way in it; nothing of a cluster. */
+import { deployment } from '../core/scenarios.js';
+
+/** @param {{users: string[]}} meta @param {{watches: boolean}} given  watches: and no more */
+export function uiOf(meta, given) {
+  return {
+    lang: document.documentElement.lang.startsWith('zh') ? 'zh' : 'en',
+    theme: document.documentElement.dataset.theme || 'light',
+    selected: /** @type {import('../core/explain/index.js').Selected|null} */ (null),
+    tab: 'why',
+    focus: '',
+    menu: '',
+    dialog: '',
+    window: /** @type {import('../core/axis.js').Window|null} */ (null), // on the axis
+    namespace: 'default',
+    benchTab: 'create',
+    manifest: deployment('nginx', 3),
+    user: meta.users[0],
+    answers: /** @type {any[]} */ ([]),
+    sending: 0,
+    startup: /** @type {import('../types.js').Detail|null} */ (null),
+    forms: /** @type {import('./forms.js').Forms|null} */ (null),
+    fault: /** @type {import('./faults.js').Fault|null} */ (null),
+    runs: /** @type {import('./console.js').Run[]} */ ([]),
+    members: /** @type {import('./console.js').Member[]} */ ([]),
+    line: '',
+    lastApplied: '',
+    lesson: /** @type {import('./questions.js').Lesson|null} */ (null),
+    traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),
+    traceName: '',
+    story: /** @type {import('../core/pace.js').Story} */ ('watch'),
+    traceError: '',
+    reaching: /** @type {Promise<boolean>|null} */ (null), // what lies before is being fetched
+    find: /** @type {string|null} */ (null), // what is looked for; null: nothing is
+    shows: /** @type {import('../core/search.js').Sort[]} */ ([]),
+    trace: '', // the recording that is open
+    gone: /** @type {{key: string, rev: string, first: string, last: string}|null} */ (null),
+    copied: false,
+    forks: /** @type {import('../core/forks.js').Fork[]} */ ([]),
+    making: '', // the fork that is being made
+    forkError: '',
+    compares: false, // a fork with its origin, in the inspector
+    comparison: /** @type {import('../core/forks.js').Comparison|null} */ (null),
+    hover: /** @type {number|null} */ (null), // the time under the pointer
+    bookmarks: /** @type {import('../types.js').Bookmark[]} */ ([]),
+    bookmark: 0, // the one that is given a title, by its record
+    keeps: !given.watches, // whether bookmarks and recordings are kept for this user
+    found: 0, // the hit that was visited last
+    picked: '', // the part of the manifest to be selected once it is drawn
+    sure: false, // whether to start over was asked
+    compared: /** @type {import('./revisions.js').Compared|null} */ (null), // two revisions
+    editor: /** @type {import('./editor.js').Editor|null} */ (null),
+    deed: /** @type {import('./objectmenu.js').Deed|null} */ (null), // in the object's menu
+    moved: false,
+    dragging: false,
+  };
+}
