@@ -145,12 +145,20 @@ class Sight:
 
     def send(self, manifest: str, user: str = "") -> None:
         """Send a manifest from the bench, as a visitor would."""
-        bench = self.page.get_by_role("region", name="Requests and objects")
-        bench.get_by_role("tab", name="Create").click()
+        bench = self.commands()
         if user:
             bench.get_by_role("combobox", name="as").select_option(user)
         bench.get_by_role("textbox").fill(manifest)
         bench.get_by_role("button", name="Send").click()
+
+    def commands(self) -> Locator:
+        """The place for commands, which on a small screen the objects may have taken."""
+        bench = self.page.get_by_role("region", name="Requests and objects")
+        tab = bench.get_by_role("tab", name="Commands")
+        if tab.count():
+            tab.click()
+        expect(bench.get_by_role("log").or_(bench.get_by_text("You are watching"))).to_be_visible()
+        return bench
 
     def shot(self, file: Path) -> None:
         self.page.screenshot(path=str(file))

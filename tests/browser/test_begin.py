@@ -116,7 +116,7 @@ def test_what_was_told_ends_with_again_a_change_and_the_next(look: Look) -> None
     sight.says(banner, "Told to its end.")
     banner.get_by_role("button", name="Change one thing").click()
 
-    text = sight.page.get_by_role("textbox", name="Manifest")
+    text = sight.page.get_by_role("textbox", name="YAML")
     expect(text).to_be_focused()
     picked = "t => t.value.slice(t.selectionStart, t.selectionEnd)"
     assert text.evaluate(picked) == 'cpu: "64"'

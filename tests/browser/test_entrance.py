@@ -63,10 +63,8 @@ def test_a_viewer_looks_at_everything_and_is_offered_nothing_to_change(
 ) -> None:
     asking.run(demo, "web", 1)
     sight = Sight(chromium, demo.endpoints["viewer_page"], COMPACT)
-    sight.page.get_by_role("tab", name="Create").click()
-    sight.says(sight.page.get_by_role("region", name="Requests and objects"), "You are watching.")
-    sight.page.get_by_role("tab", name="etcd").click()
-    sight.says(sight.page.get_by_role("region", name="Requests and objects"), "You are watching.")
+    sight.says(sight.commands(), "You are watching.")
+    expect(sight.button("The keys in etcd")).to_have_count(0)
     for button in ("0 breakpoints", "Speed max"):
         expect(sight.button(button)).to_be_disabled()
     for button in ("Send", "Save this one", "Stop the API server"):

@@ -1,4 +1,4 @@
-"""Reasons on the page: how the server was built, policies, streams, custom objects, etcdctl."""
+"""Reasons on the page: how the server was built, policies, streams, custom objects."""
 
 from __future__ import annotations
 
@@ -149,30 +149,6 @@ def test_a_custom_object_stands_among_the_objects_with_its_kind(
     sight.says(sight.gate("routing"), "extensions")
     sight.gate("routing").get_by_role("button", name="Routing").first.click()
     sight.says(sight.headline, "apiextensions-apiserver answers this itself.")
-    assert_laid_out(sight)
-
-
-def test_etcdctl_runs_beside_the_bench_and_nothing_else_does(look: Look, demo: Demo) -> None:
-    sight = look(COMPACT)
-    sight.page.get_by_role("tab", name="etcd").click()
-    sight.button("etcdctl endpoint status -w table").click()
-    printed = sight.page.get_by_role("log", name="What etcdctl printed")
-    sight.says(printed, "| 127.0.0.1:2379 |")
-
-    line = sight.page.get_by_role("textbox", name="An etcdctl command")
-    line.fill("kubectl get pods")
-    line.press("Enter")
-    sight.says(printed, "Only etcdctl runs here.")
-    line.fill("etcdctl get /registry/namespaces/default --keys-only")
-    line.press("Enter")
-    sight.says(printed, "/registry/namespaces/default\n")
-
-    line.press("ArrowUp")
-    line.press("ArrowUp")
-    expect(line).to_have_value("kubectl get pods")
-    line.press("ArrowDown")
-    line.press("ArrowDown")
-    expect(line).to_have_value("")
     assert_laid_out(sight)
 
 

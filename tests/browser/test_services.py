@@ -145,9 +145,8 @@ def test_a_request_is_drawn_through_the_service_to_the_pod_that_answers(
     expect(service.locator(".disc.is-asked")).to_have_attribute("title", re.compile(f"^{pod},"))
     sight.says(sight.headline, f"{pod}:80 answered 200")
     expect(sight.page.locator(f".wire.live[data-to='s-{passed['span']}']")).to_have_count(1)
-    answers = sight.page.get_by_role("region", name="Requests and objects")
-    answers.get_by_role("tab", name="Answers").click()
-    sight.says(answers, "kubectl get --raw /api/v1/namespaces/default/services/web:80/proxy/")
+    path = "/api/v1/namespaces/default/services/web:80/proxy/"
+    sight.says(sight.commands(), f"kubectl get --raw {path}")
     assert_laid_out(sight)
 
 

@@ -57,7 +57,6 @@ def test_run_it_travels_through_the_eleven_gates_until_three_pods_run(look: Look
     expect(sight.page.locator(".map .node .pods li:not(.sys)")).to_have_count(3)
     assert pods_of_nodes(sight) == {"node-1": 1, "node-2": 1, "node-3": 1}
     expect(sight.page.locator(".tree .row[title^='Pod nginx-']")).to_have_count(3)
-    sight.page.get_by_role("tab", name="Answers").click()
     sight.says(sight.page.get_by_role("log"), "deployment.apps/nginx created")
 
 

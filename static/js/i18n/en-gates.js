@@ -121,21 +121,6 @@ export default {
   'startup.likeness.requests': 'Recorded answers to made-up requests',
   'startup.likeness.kubelet': 'Stories of a kubelet, to the last request',
   'startup.likeness.stories': 'Stories of the control plane, to the last request',
-  'console.label': 'What etcdctl printed',
-  'console.line': 'An etcdctl command',
-  'console.run': 'Run',
-  'console.empty':
-    'etcdctl runs here against this cluster’s own etcd, past the API server and all its gates. ' +
-    'Try one of these:',
-  'console.other':
-    'Only etcdctl runs here. For kubectl use a terminal with the kubeconfig the server printed.',
-  'console.members': 'etcd has {n} member{n||s}',
-  'console.peers': 'its peers: {names}',
-  'console.alone': 'has no peers',
-  'console.unstarted': 'not started yet',
-  'console.learner': 'a learner, which does not vote',
-  'console.exit': 'exit code {code}',
-  'console.running': 'Running for {n} s …',
   'fact.class': 'Class',
   'fact.auditLevel': 'Level',
   'fact.auditRule': 'Rule of the policy',

@@ -3,6 +3,7 @@
 import { words } from '../core/words.js';
 import en from './en.js';
 import enBegin from './en-begin.js';
+import enCommands from './en-commands.js';
 import enExplain from './en-explain.js';
 import enGates from './en-gates.js';
 import enKinds from './en-kinds.js';
@@ -15,6 +16,7 @@ import enTerms from './en-terms.js';
 import enViews from './en-views.js';
 import zh from './zh.js';
 import zhBegin from './zh-begin.js';
+import zhCommands from './zh-commands.js';
 import zhExplain from './zh-explain.js';
 import zhGates from './zh-gates.js';
 import zhKinds from './zh-kinds.js';
@@ -29,6 +31,7 @@ import zhViews from './zh-views.js';
 export const ENGLISH = {
   ...en,
   ...enBegin,
+  ...enCommands,
   ...enExplain,
   ...enGates,
   ...enKinds,
@@ -43,6 +46,7 @@ export const ENGLISH = {
 export const CHINESE = {
   ...zh,
   ...zhBegin,
+  ...zhCommands,
   ...zhExplain,
   ...zhGates,
   ...zhKinds,

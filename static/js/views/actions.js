@@ -3,7 +3,7 @@
 import { traces as tracesApi } from '../net/api.js';
 import { axisActions } from './axisactions.js';
 import { bookmarkActions } from './bookmarks.js';
-import { consoleActions } from './consoleactions.js';
+import { applying, commandActions } from './commandactions.js';
 import { editorActions } from './editoractions.js';
 import { failureActions } from './failureactions.js';
 import { findActions } from './find.js';
@@ -14,7 +14,6 @@ import { serverActions } from './serveractions.js';
 import { serviceActions } from './serviceactions.js';
 
 /** @typedef {import('./app.js').App} App */
-/** @typedef {import('../core/words.js').Words} Words */
 
 export const PRESETS = [
   {
@@ -39,30 +38,24 @@ export const PRESETS = [
   },
 ];
 
-/**
- * Sends a manifest as a user, shown as a command; `merges` into what is there already.
- * @typedef {(manifest: string, user: string, command?: string, merges?: boolean) => Promise<void>}
- *   Apply
- */
-
 /** @param {App} app */
 export function actionsOf(app) {
+  const apply = applying(app);
   return {
     ...transport(app),
     ...looking(app),
     ...axisActions(app),
     ...bookmarkActions(app),
-    ...asking(app),
     ...recordings(app),
-    ...consoleActions(app),
+    ...commandActions(app, apply),
     ...serverActions(app),
     ...serviceActions(app),
     ...failureActions(app),
     ...findActions(app),
     ...objectActions(app),
-    ...editorActions(app, create(app)),
-    ...forkActions(app, create(app)),
-    ...questionActions(app, create(app)),
+    ...editorActions(app, apply),
+    ...forkActions(app, apply),
+    ...questionActions(app, apply),
   };
 }
 
@@ -264,11 +257,7 @@ function looking(app) {
     namespace(namespace) {
       set({ namespace });
     },
-    /** @param {string} benchTab */
-    benchTab(benchTab) {
-      set({ benchTab });
-      if (benchTab === 'console' && app.player.drives) app.act.members();
-    },
+    benchTab: (/** @type {string} */ benchTab) => set({ benchTab }),
     /** Leave whatever is open or pinned, the last one first. */
     escape() {
       if (ui.dialog || ui.menu) set({ dialog: '', menu: '' });
@@ -280,127 +269,6 @@ function looking(app) {
       else if (app.player.behind && app.player.live) app.act.goLive();
     },
   };
-}
-
-/** Sends a manifest, and shows what is answered. @param {App} app @returns {Apply} */
-function create(app) {
-  const { ui } = app;
-  return async (manifest, user, command = '', merges = false) => {
-    if (app.player.past) app.player.goLive();
-    ui.selected = null;
-    ui.focus = '';
-    ui.benchTab = 'answers';
-    ui.sending += 1;
-    if (!merges) ui.lastApplied = manifest;
-    app.player.playing = true;
-    const answer = {
-      id: Date.now() + Math.random(),
-      command: `${command || summary(manifest)}  # ${user}`,
-      lines: /** @type {any[]} */ ([]),
-    };
-    ui.answers = [...ui.answers.slice(-19), answer];
-    app.draw();
-    try {
-      answer.lines = answerLines(await app.api.apply(manifest, user, merges), manifest);
-    } catch (error) {
-      answer.lines = failureLines(error, app.words());
-    }
-    ui.sending -= 1;
-    app.draw();
-  };
-}
-
-/** @param {App} app */
-function asking(app) {
-  const { ui } = app;
-  const apply = create(app);
-  return {
-    /** @param {string} user */
-    user(user) {
-      ui.user = user;
-      app.draw();
-    },
-    /** @param {string} manifest */
-    manifest(manifest) {
-      ui.manifest = manifest;
-    },
-    send: () => apply(ui.manifest, ui.user),
-    resend() {
-      ui.user = app.meta.users[0];
-      return apply(ui.lastApplied, ui.user);
-    },
-  };
-}
-
-/** @param {string} manifest */
-function summary(manifest) {
-  const kinds =
-    kindsInJson(manifest) || [...manifest.matchAll(/^\s*"?kind"?:\s*"?(\w+)/gm)].map((m) => m[1]);
-  return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
-}
-
-/** The kinds in a manifest that is JSON, on however many lines. @param {string} manifest */
-function kindsInJson(manifest) {
-  try {
-    const object = JSON.parse(manifest);
-    const list = Array.isArray(object.items) ? object.items : [object];
-    return list.map((/** @type {any} */ one) => one.kind).filter(Boolean);
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Each document's answer in kubectl's form; upstream's words for refusals.
- * @param {any} body @param {string} [manifest]
- */
-export function answerLines(body, manifest = '') {
-  const groups = groupsIn(manifest);
-  const list = Array.isArray(body) ? body : body.results || body.items || body.answers || [body];
-  return list.map((/** @type {any} */ entry) => {
-    if (entry.code) {
-      const where = entry.kind.toLowerCase() + (groups[entry.kind] || '');
-      return entry.code < 400
-        ? { failed: false, text: `${where}/${entry.name} ${entry.message || 'created'}` }
-        : { failed: true, text: `Error from server (${entry.reason}): ${entry.message}` };
-    }
-    const object = entry.object || (entry.status?.kind && entry.status) || entry.body || entry;
-    if (object.kind === 'Status' && object.status !== 'Success') {
-      const reason = object.reason ? ` (${object.reason})` : '';
-      return { failed: true, text: `Error from server${reason}: ${object.message}` };
-    }
-    const group = (object.apiVersion || '').includes('/')
-      ? `.${object.apiVersion.split('/')[0]}`
-      : '';
-    const name = object.metadata?.name || '';
-    return {
-      failed: false,
-      text: `${(object.kind || 'object').toLowerCase()}${group}/${name} created`,
-    };
-  });
-}
-
-/**
- * The API groups that a manifest names, by kind, as kubectl writes them.
- * @param {string} manifest
- */
-function groupsIn(manifest) {
-  /** @type {Record<string, string>} */ const groups = {};
-  for (const document of manifest.split(/^---/m)) {
-    const group = /(?:^|[{,])\s*"?apiVersion"?:\s*"?([\w.]+)\/\w+/m.exec(document);
-    const kind = /(?:^|[{,])\s*"?kind"?:\s*"?(\w+)/m.exec(document);
-    if (group && kind) groups[kind[1]] = `.${group[1]}`;
-  }
-  return groups;
-}
-
-/** @param {any} error @param {Words} words */
-function failureLines(error, words) {
-  if (error.body && typeof error.body === 'object') {
-    const lines = answerLines(error.body);
-    if (lines.some((/** @type {any} */ line) => line.failed)) return lines;
-  }
-  return [{ failed: true, text: words.t('bench.failed', { message: error.message }) }];
 }
 
 /** @param {App} app */

@@ -1,9 +1,12 @@
 // @ts-check
 /** Writing a manifest: what is typed, taken from the schema, checked by the server, and sent. */
 import { replaceAct } from '../core/acts.js';
+import { isLine } from '../core/commands.js';
+import { deployment } from '../core/scenarios.js';
 import { refusalsOf } from '../core/schema.js';
 import { documentsOf } from '../core/yamlsource.js';
 import { yaml } from '../core/yaml.js';
+import { lookAt } from './commandactions.js';
 import { analysed, gvkOf } from './editor.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -14,7 +17,7 @@ import { analysed, gvkOf } from './editor.js';
 const area = () =>
   /** @type {HTMLTextAreaElement|null} */ (document.querySelector('.editor textarea'));
 
-/** @param {App} app @param {import('./actions.js').Apply} apply */
+/** @param {App} app @param {import('./commandactions.js').Apply} apply */
 export function editorActions(app, apply) {
   const { ui } = app;
   const set = (/** @type {Partial<Editor>} */ change) => {
@@ -76,9 +79,11 @@ export function editorActions(app, apply) {
     (await app.api.apply(text, ui.user, false, true)).results;
 
   return {
-    /** What is in the bench, at a height one can write in. */
+    /** The manifest of the field for commands, or one to begin with, with room to write in. */
     openEditor() {
-      if (ui.editor?.write !== null || ui.editor.text !== ui.manifest) open(ui.manifest, null);
+      const isManifest = ui.text.trim() && !isLine(ui.text);
+      const text = isManifest ? ui.text : deployment('nginx', 3);
+      if (ui.editor?.write !== null || ui.editor.text !== text) open(text, null);
       show();
     },
     /** An object as it is; what was typed before is kept. @param {WriteRecord} write */
@@ -95,7 +100,7 @@ export function editorActions(app, apply) {
     },
     /** @param {string} text @param {number} caret */
     typed(text, caret) {
-      if (!ui.editor?.write) ui.manifest = text;
+      if (!ui.editor?.write) ui.text = text;
       set({ text, caret, said: [], state: '' });
       set({ isTyping: true });
       offer(/** @type {Editor} */ (ui.editor));
@@ -151,7 +156,7 @@ export function editorActions(app, apply) {
       ui.dialog = '';
       ui.editor = null;
       if (!write) return apply(text, ui.user);
-      Object.assign(ui, { selected: null, focus: '', benchTab: 'answers' });
+      lookAt(app);
       return app.act.perform(replaceAct(write, text));
     },
   };

@@ -1,7 +1,7 @@
 // @ts-check
 /** Forks: make one at the cursor, go there and back, remove it, and see what came out otherwise. */
 import { isFork, originOf } from '../core/forks.js';
-import { tainted } from '../core/scenarios.js';
+import { deployment, tainted } from '../core/scenarios.js';
 import { forks as forksApi } from '../net/api.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -13,7 +13,7 @@ const COMPARE_MS = 1000; // what came out otherwise is asked for so often
 
 /**
  * @param {App} app
- * @param {import('./actions.js').Apply} apply
+ * @param {import('./commandactions.js').Apply} apply
  */
 export function forkActions(app, apply) {
   const { ui } = app;
@@ -106,7 +106,8 @@ export function forkActions(app, apply) {
     },
     /** A manifest of one's own. */
     write() {
-      set({ menu: '', benchTab: 'create', picked: 'kind' });
+      set({ menu: '', picked: 'kind' });
+      app.act.suggest(ui.lastApplied || deployment('nginx', 3));
     },
     /** Open or close what came out otherwise. */
     async compare() {

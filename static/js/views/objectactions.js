@@ -1,6 +1,7 @@
 // @ts-check
 /** What is done from an object's menu: one request each, shown as the line of kubectl. */
-import { answerLines } from './actions.js';
+import { answerLines } from '../core/answers.js';
+import { answered } from './commandactions.js';
 import { copy } from './find.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -56,28 +57,17 @@ export function objectActions(app) {
     /** @param {Act} act */
     async perform({ name, command, said, request }) {
       const { deed } = ui;
-      const answer = {
-        id: Date.now() + Math.random(),
-        command: `${command}  # ${ui.user}`,
-        lines: /** @type {any[]} */ ([]),
-      };
-      ui.answers = [...ui.answers.slice(-19), answer];
-      ui.sending += 1;
       app.player.playing = true;
       set({ sends: name, error: '', sure: '' });
-      try {
+      const answer = await answered(app, `${command}  # ${ui.user}`, async () => {
         const { code, reason, message } = await app.api.act(request, ui.user);
-        answer.lines =
-          code < 400
-            ? [{ failed: false, text: said }]
-            : answerLines({ kind: 'Status', status: 'Failure', reason, message });
-      } catch (error) {
-        const { message } = /** @type {Error} */ (error);
-        answer.lines = [{ failed: true, text: app.words().t('bench.failed', { message }) }];
-      }
-      ui.sending -= 1;
+        return code < 400
+          ? [{ failed: false, text: said }]
+          : answerLines({ kind: 'Status', status: 'Failure', reason, message });
+      });
       if (ui.deed === deed) done(answer.lines[0]);
       app.draw();
+      return answer;
     },
   };
 
@@ -86,7 +76,7 @@ export function objectActions(app) {
     set({ sends: '', error: failed ? text : '' });
     if (failed || ui.menu !== 'object') return;
     ui.menu = '';
-    Object.assign(ui, { selected: null, focus: '', benchTab: 'answers' });
+    Object.assign(ui, { selected: null, focus: '', benchTab: 'commands' });
     app.player.follow = {};
     document.getElementById('inspector')?.focus();
   }

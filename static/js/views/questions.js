@@ -19,7 +19,7 @@ export const doneBefore = () => (localStorage.getItem(ASKED) || '').split(' ').f
 
 /**
  * @param {App} app
- * @param {import('./actions.js').Apply} apply
+ * @param {import('./commandactions.js').Apply} apply
  */
 export function questionActions(app, apply) {
   const { ui } = app;
@@ -65,9 +65,8 @@ export function questionActions(app, apply) {
       if (!lesson) return;
       const one = scenarios.scenarioOf(lesson.name);
       const { head } = app.history;
-      ui.manifest = one.manifest(scenarios.freeName(head, one), scenarios.crowdSize(head));
-      Object.assign(ui, { benchTab: 'create', lesson: null, picked: one.change });
-      app.draw();
+      Object.assign(ui, { lesson: null, picked: one.change });
+      app.act.suggest(one.manifest(scenarios.freeName(head, one), scenarios.crowdSize(head)));
     },
     /** Take note of how far the scenario is that is on. @param {Context} ctx */
     follow(ctx) {

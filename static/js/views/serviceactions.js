@@ -1,6 +1,7 @@
 // @ts-check
 /** One request to a Service, and what is answered. */
-import { answerLines } from './actions.js';
+import { answerLines } from '../core/answers.js';
+import { answered } from './commandactions.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -15,25 +16,12 @@ export function serviceActions(app) {
       const { namespace, name, port } = service;
       if (app.player.past) app.player.goLive();
       Object.assign(ui, { selected: null, focus: '' });
-      ui.sending += 1;
       app.player.follow = {};
       app.player.playing = true;
       const path = `/api/v1/namespaces/${namespace}/services/${name}:${port}/proxy/`;
-      const answer = {
-        id: Date.now() + Math.random(),
-        command: `kubectl get --raw ${path}  # ${ui.user}`,
-        lines: /** @type {any[]} */ ([]),
-      };
-      ui.answers = [...ui.answers.slice(-19), answer];
-      app.draw();
-      try {
-        answer.lines = linesOf(await app.api.askService(service, ui.user));
-      } catch (error) {
-        const { message } = /** @type {Error} */ (error);
-        answer.lines = [{ failed: true, text: app.words().t('bench.failed', { message }) }];
-      }
-      ui.sending -= 1;
-      app.draw();
+      await answered(app, `kubectl get --raw ${path}  # ${ui.user}`, async () =>
+        linesOf(await app.api.askService(service, ui.user)),
+      );
     },
   };
 }

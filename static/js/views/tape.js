@@ -4,6 +4,7 @@ import { activityOf } from '../core/activity.js';
 import { lastRecordAt } from '../core/index.js';
 import { pluralOf } from '../core/records.js';
 import { nameOf } from '../core/corridor.js';
+import { KEYS } from './commands.js';
 import { h } from './dom.js';
 
 /** @typedef {import('./parts.js').Context} Context */
@@ -17,7 +18,7 @@ const LOOK_MAX = 5000;
 
 /** @param {Context} ctx */
 export function tape(ctx) {
-  const { words, state, whole, player, compact } = ctx;
+  const { words, state, whole, player, compact, act } = ctx;
   const writes = writesOf(ctx);
   const room = compact ? 6 : 7;
   const at = lastRecordAt(writes, state.seq);
@@ -47,7 +48,19 @@ export function tape(ctx) {
   return h(
     'section.tape',
     { key: 'tape', 'aria-label': words.t('tape.label') },
-    h('div.cap', null, h('b', null, 'etcd'), h('br', null), h('span.second', null, caption)),
+    h(
+      'div.cap',
+      null,
+      player.drives
+        ? h(
+            'button.link',
+            { title: KEYS, 'aria-label': words.t('tape.keys'), onClick: () => act.suggest(KEYS) },
+            h('b', null, 'etcd'),
+          )
+        : h('b', null, 'etcd'),
+      h('br', null),
+      h('span.second', null, caption),
+    ),
     h(
       'ol.cells',
       null,

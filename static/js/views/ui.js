@@ -1,6 +1,5 @@
 // @ts-check
-/** What the page remembers of its own looks and of what is under way in it; nothing of a cluster. */
-import { deployment } from '../core/scenarios.js';
+/** What the page remembers of its own looks and of what is under way in it. */
 
 /** @param {{users: string[]}} meta @param {{watches: boolean}} given  watches: and no more */
 export function uiOf(meta, given) {
@@ -14,17 +13,14 @@ export function uiOf(meta, given) {
     dialog: '',
     window: /** @type {import('../core/axis.js').Window|null} */ (null), // on the axis
     namespace: 'default',
-    benchTab: 'create',
-    manifest: deployment('nginx', 3),
+    benchTab: 'commands',
+    text: '', // of the field for commands
+    isWriting: false, // there: it has the room, not the answers
     user: meta.users[0],
-    answers: /** @type {any[]} */ ([]),
-    sending: 0,
+    answers: /** @type {import('./commands.js').Answer[]} */ ([]), // the newest first
     startup: /** @type {import('../types.js').Detail|null} */ (null),
     forms: /** @type {import('./forms.js').Forms|null} */ (null),
     fault: /** @type {import('./faults.js').Fault|null} */ (null),
-    runs: /** @type {import('./console.js').Run[]} */ ([]),
-    members: /** @type {import('./console.js').Member[]} */ ([]),
-    line: '',
     lastApplied: '',
     lesson: /** @type {import('./questions.js').Lesson|null} */ (null),
     traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),

@@ -1,0 +1,31 @@
+// @ts-check
+/** English: the place for commands. */
+
+/** @type {Record<string, string>} */
+export default {
+  'commands.field': 'YAML, or a line of kubectl or etcdctl',
+  'commands.placeholder': 'YAML, kubectl, etcdctl',
+  'commands.answers': 'Answers',
+  'commands.empty':
+    'Here goes a manifest in YAML or JSON, a line of kubectl ({lines}), or one of etcdctl, ' +
+    'which asks this cluster’s own etcd, past the API server and all its gates. The arrow up ' +
+    'goes back to what was sent.',
+  'commands.deployment': 'YAML of a Deployment',
+  'commands.nothing':
+    'There is nothing to send. Write YAML, or a line that begins with kubectl or etcdctl.',
+  'commands.unknown':
+    'This is neither YAML nor a line of etcdctl or kubectl. Of kubectl these run here: {lines}.',
+  'commands.kubectl':
+    'Of kubectl these run here: {lines}. For all others use a terminal with the kubeconfig ' +
+    'that the server printed.',
+  'commands.one': 'Here a line is about one object.',
+  'commands.not': 'That cannot be done with an object of this type.',
+  'commands.lost': 'the server cannot be reached',
+  'commands.members': 'etcd has {n} member{n||s}',
+  'commands.peers': 'its peers: {names}',
+  'commands.alone': 'has no peers',
+  'commands.unstarted': 'not started yet',
+  'commands.learner': 'a learner, which does not vote',
+  'commands.exit': 'exit code {code}',
+  'commands.running': 'Running for {n} s …',
+};

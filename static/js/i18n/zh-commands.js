@@ -1,0 +1,27 @@
+// @ts-check
+/** Chinese: the place for commands. */
+
+/** @type {Record<string, string>} */
+export default {
+  'commands.field': 'YAML，或者一行 kubectl 或 etcdctl 命令',
+  'commands.placeholder': 'YAML、kubectl、etcdctl',
+  'commands.answers': '应答',
+  'commands.empty':
+    '这里可以写 YAML 或 JSON 清单、一行 kubectl（{lines}）或一行 etcdctl。' +
+    'etcdctl 直接访问这个集群自己的 etcd，绕过 API 服务器及其所有关卡。向上方向键回到发送过的内容。',
+  'commands.deployment': '一个 Deployment 的 YAML',
+  'commands.nothing': '没有可发送的内容。请写 YAML，或者以 kubectl 或 etcdctl 开头的一行命令。',
+  'commands.unknown':
+    '这既不是 YAML，也不是一行 etcdctl 或 kubectl 命令。这里可以运行的 kubectl 命令有：{lines}。',
+  'commands.kubectl': '这里可以运行的 kubectl 命令有：{lines}。其他命令请在终端里使用服务器给出的 kubeconfig。',
+  'commands.one': '这里一行命令只针对一个对象。',
+  'commands.not': '不能对这种类型的对象这样做。',
+  'commands.lost': '无法连接到服务器',
+  'commands.members': 'etcd 有 {n} 个成员',
+  'commands.peers': '对等成员：{names}',
+  'commands.alone': '没有对等成员',
+  'commands.unstarted': '尚未启动',
+  'commands.learner': '学习者，不参与投票',
+  'commands.exit': '退出码 {code}',
+  'commands.running': '已运行 {n} 秒……',
+};

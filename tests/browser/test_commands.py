@@ -1,0 +1,113 @@
+"""One field takes a manifest or a line of kubectl or etcdctl; what is answered stands below it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, ROOMY, Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+KEYS = "etcdctl get / --prefix --keys-only"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stored(demo: Demo) -> None:
+    asking.run(demo, "web", 1)
+
+
+@pytest.mark.parametrize("size", [ROOMY, COMPACT])
+def test_a_manifest_and_lines_are_typed_in_one_field_and_answered_below(
+    look: Look, demo: Demo, size: tuple[int, int]
+) -> None:
+    name = f"typed-{size[0]}"
+    sight = look(size)
+    sight.send(asking.deployment(name, 1), "admin")
+    sight.says(newest(sight), f"deployment.apps/{name} created")
+    expect(field(sight)).to_have_value("")
+
+    enter(sight, f"kubectl scale deployment/{name} --replicas=2")
+    sight.says(newest(sight), f"kubectl scale deployment/{name} --replicas=2 # admin")
+    sight.says(newest(sight), f"deployment.apps/{name} scaled")
+    asking.until(lambda: asking.objects(demo, "deployments")[name]["spec"]["replicas"] == 2)
+    enter(sight, "etcdctl get /registry/namespaces/default --keys-only")
+    sight.says(newest(sight), "/registry/namespaces/default")
+
+    told = [one.inner_text() for one in sight.page.locator(".answers .run .c").all()]
+    assert [one.split()[0] for one in told] == ["etcdctl", "kubectl", "kubectl"]  # newest first
+    assert_laid_out(sight)
+
+
+def test_what_cannot_be_sent_says_why_and_stays_to_be_mended(look: Look) -> None:
+    sight = look(COMPACT, expects="400|403")
+    enter(sight, "")
+    sight.says(newest(sight), "There is nothing to send.")
+    for line in ("hello", "kubectl get pods"):
+        enter(sight, line)
+        sight.says(newest(sight), "create deployment, run, scale, rollout restart")
+        expect(field(sight)).to_have_value(line)
+    broken = "apiVersion: v1\nkind: Pod\n  metadata:\n"
+    sight.send(broken)
+    sight.says(newest(sight), "error: error converting YAML to JSON: yaml: line 3: ")
+    expect(field(sight)).to_have_value(broken)
+    assert_laid_out(sight)
+
+    sight.send(asking.pod("mine"), "viewer")
+    sight.says(newest(sight), "Error from server (Forbidden): pods is forbidden")
+    assert "mine" in field(sight).input_value()
+
+
+def test_the_arrow_up_goes_back_in_what_was_sent(look: Look) -> None:
+    sight = look(COMPACT)
+    for line in ("etcdctl version", "etcdctl endpoint health"):
+        enter(sight, line)
+        sight.says(newest(sight), line)
+    sight.send("kind: Nothing\nitems: []\n")
+    sight.says(newest(sight), "no matches for kind")
+    field(sight).fill("draft")
+    for expected in ("kind: Nothing\nitems: []\n", "etcdctl endpoint health", "etcdctl version"):
+        sight.press("Control+Home", "ArrowUp")
+        expect(field(sight)).to_have_value(expected)
+    for expected in ("etcdctl endpoint health", "kind: Nothing\nitems: []\n", "draft"):
+        sight.press("Control+End", "ArrowDown")
+        expect(field(sight)).to_have_value(expected)
+
+
+def test_the_keys_of_etcd_are_a_press_away_and_its_members_are_told(look: Look) -> None:
+    sight = look(COMPACT)
+    sight.commands().get_by_role("button", name=KEYS).click()
+    expect(field(sight)).to_have_value(KEYS)
+    field(sight).fill("")
+    sight.button("The keys in etcd").click()
+    expect(field(sight)).to_be_focused()
+    expect(field(sight)).to_have_value(KEYS)
+    sight.press("Enter")
+    sight.says(newest(sight), "/registry/deployments/default/web")
+
+    enter(sight, "etcdctl member list -w table")
+    sight.says(newest(sight), "| started |")
+    sight.says(newest(sight), "etcd has 1 member")
+    assert_laid_out(sight)
+
+
+def field(sight: Sight) -> Locator:
+    return sight.page.locator(".command textarea")
+
+
+def enter(sight: Sight, line: str) -> None:
+    """Type a line and send it."""
+    sight.commands()
+    field(sight).fill(line)
+    field(sight).press("Enter")
+
+
+def newest(sight: Sight) -> Locator:
+    return sight.page.locator(".answers .run").first
+
+
+def assert_laid_out(sight: Sight) -> None:
+    sight.settle()
+    wrong = [*sight.page.evaluate(measures.LAYOUT), *sight.page.evaluate(measures.CONTRAST)]
+    assert wrong == [], "\n".join(wrong)

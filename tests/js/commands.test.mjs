@@ -1,0 +1,115 @@
+// @ts-check
+// Facts about the field for commands: what is a manifest, what a line, what is said of the rest.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { actsOf } from '../../static/js/core/acts.js';
+import { commandOf, isLine, KUBECTL } from '../../static/js/core/commands.js';
+import { meet } from '../../static/js/core/records.js';
+
+const NOW = Date.UTC(2026, 0, 2);
+
+/** @param {string} resource @param {string} namespace @param {any} object */
+function write(resource, namespace, object) {
+  meet(resource, object);
+  const { name } = object.metadata;
+  return { resource, namespace, name, key: `${resource}/${namespace}/${name}`, object };
+}
+const WEB = write('deployments.apps', 'shop', {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: { replicas: 3 },
+});
+const NODE = write('nodes', '', {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'node-1' },
+  spec: { unschedulable: true },
+});
+const STATE = /** @type {any} */ ({
+  objects: new Map([WEB, NODE].map((one) => [one.resource, new Map([[one.key, one]])])),
+});
+const read = (/** @type {string} */ text) => commandOf(text, { state: STATE, now: NOW });
+const said = (/** @type {string} */ text) => read(text).text;
+
+test('what is indented, in braces or has a key is a manifest', () => {
+  for (const text of ['kind: Pod', '{"kind": "Pod"}', '---', '# of mine', 'a\nb', '"kind": "Pod"'])
+    assert.equal(read(text).sort, 'manifest', text);
+  assert.equal(read('kind: [').manifest, 'kind: ['); // whether it is YAML the server says
+});
+
+test('a line is sent by Enter, a manifest is not', () => {
+  assert.ok(isLine(' etcdctl get / --prefix '));
+  assert.ok(isLine('kubectl run web --image=nginx:1.27'));
+  assert.ok(!isLine('kind: Pod'));
+  assert.ok(!isLine('  '));
+});
+
+test('etcdctl is left to etcdctl', () => {
+  assert.equal(read('  etcdctl get /registry --prefix').sort, 'etcdctl');
+  assert.equal(read('etcdctlx').sort, 'none');
+});
+
+test('every line that an object has in its menu can be typed', () => {
+  const acts = [WEB, NODE].flatMap((one) =>
+    actsOf(/** @type {any} */ (one), { replicas: 5, now: NOW }),
+  );
+  assert.deepEqual(
+    acts.map(({ command }) => read(command)),
+    acts.map((act) => ({ sort: 'act', act })),
+  );
+  assert.ok(acts.every(({ name }) => KUBECTL.some((one) => one.endsWith(name))));
+});
+
+test('names of types are taken as kubectl takes them', () => {
+  const types = ['deployment', 'deployments', 'deployment.apps', 'deployments.apps', 'deploy'];
+  for (const type of types)
+    for (const line of [`${type}/web`, `${type} web`])
+      assert.equal(read(`kubectl delete ${line} --namespace shop`).act?.request.name, 'web', line);
+});
+
+test('an object that is not there is asked for all the same, so that the server says so', () => {
+  const { act } = read('kubectl scale deploy/none --replicas 2');
+  assert.deepEqual(act?.request, {
+    verb: 'patch',
+    api_version: 'apps/v1',
+    resource: 'deployments',
+    subresource: 'scale',
+    namespace: 'default',
+    name: 'none',
+    patch: { spec: { replicas: 2 } },
+  });
+});
+
+test('create deployment and run send what kubectl generates', () => {
+  const line = 'kubectl create deployment web --image=repo/nginx:1.27 --replicas=3 -n shop';
+  const made = JSON.parse(read(line).manifest || '');
+  assert.deepEqual(made.metadata, { name: 'web', labels: { app: 'web' }, namespace: 'shop' });
+  assert.equal(made.spec.replicas, 3);
+  assert.equal(made.spec.template.spec.containers[0].name, 'nginx');
+  const pod = JSON.parse(read("kubectl run lone '--image=nginx'").manifest || '');
+  assert.deepEqual([pod.kind, pod.metadata.labels], ['Pod', { run: 'lone' }]);
+});
+
+test('what is wrong in a line is told in the words of kubectl', () => {
+  assert.equal(said('kubectl run web'), 'error: required flag(s) "image" not set');
+  assert.equal(said('kubectl scale deploy/web'), 'error: required flag(s) "replicas" not set');
+  assert.match(
+    said('kubectl scale deploy/web --replicas=two') || '',
+    /invalid argument "two" for "--replicas" flag/,
+  );
+  assert.equal(said('kubectl delete deploy web --now'), 'error: unknown flag: --now');
+  assert.equal(said('kubectl delete -f x'), "error: unknown shorthand flag: 'f' in -f");
+  assert.match(said('kubectl delete pod') || '', /no name was specified/);
+  assert.match(said('kubectl delete cat/tom') || '', /doesn't have a resource type "cat"/);
+  assert.equal(said('kubectl cordon node-1'), 'node/node-1 already cordoned');
+  assert.equal(read('kubectl cordon node-1').failed, undefined);
+});
+
+test('what is not known names what is', () => {
+  assert.equal(read('').key, 'commands.nothing');
+  assert.equal(read('hello').key, 'commands.unknown');
+  assert.equal(read('kubectl get pods').key, 'commands.kubectl');
+  assert.equal(read('kubectl delete deploy web db').key, 'commands.one');
+  assert.equal(read('kubectl rollout restart node/node-1').key, 'commands.not');
+});
