@@ -6,6 +6,7 @@ A class that opens the page at the same moment costs one reading. Everything kep
 from __future__ import annotations
 
 import asyncio
+import functools
 import zlib
 from collections.abc import Awaitable, Callable
 from weakref import WeakKeyDictionary
@@ -76,12 +77,17 @@ class Past:
         if task is None:
             task = asyncio.ensure_future(_read(self._cluster, first, last))
             self._frames[first, last] = task
+            task.add_done_callback(functools.partial(self._was_read, (first, last)))
             while len(self._frames) > FRAMES_KEPT:
                 del self._frames[next(iter(self._frames))]
-        frame = await asyncio.shield(task)
-        if frame is None or len(frame.text) > KEPT_BYTES_MAX:
-            self._frames.pop((first, last), None)
-        return frame
+        return await asyncio.shield(task)
+
+    def _was_read(self, key: tuple[int, int], task: asyncio.Task[fanout.Frame | None]) -> None:
+        """Others get what was read; a reading that failed, or found nothing, is tried again."""
+        frame = None if task.cancelled() or task.exception() else task.result()
+        is_kept = frame is not None and len(frame.text) <= KEPT_BYTES_MAX
+        if not is_kept and self._frames.get(key) is task:
+            del self._frames[key]
 
     @property
     def _make(self) -> Callable[[int], Awaitable[Begin]]:

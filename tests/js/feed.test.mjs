@@ -78,6 +78,14 @@ test('compressed and plain messages are taken in the order in which they came', 
   feed.close();
 });
 
+test('of a feed that was closed nothing more is taken, though it was on its way', async () => {
+  const { feed, seqs } = opened();
+  sockets[0].say(packed(1, 2));
+  feed.close();
+  await feed.taken;
+  assert.deepEqual(seqs, []);
+});
+
 test('a hidden page leaves the feed, and takes it up where it left when it is seen', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { feed, seqs } = opened();

@@ -64,7 +64,8 @@ export class Feed {
 
   /** @param {string} data @param {WebSocket} socket */
   _take(data, socket) {
-    if (socket !== this.socket) return; // the next one begins with what this one left
+    // the next one begins with what this one left; one that was closed is of another history
+    if (this.closed || socket !== this.socket) return;
     const frame = JSON.parse(data);
     if (frame.hello) this.listener.hello(frame.hello);
     if (frame.keyframe) this.listener.keyframe(frame.keyframe);

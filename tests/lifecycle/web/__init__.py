@@ -1,0 +1,1 @@
+"""What the page and its feed read."""
