@@ -81,6 +81,30 @@ def test_pods_of_a_stateful_set_wait_for_the_one_before(
     assert_laid_out(now)
 
 
+def test_a_controller_with_a_long_name_has_room_for_it_and_for_its_caches(
+    look: Look, demo: Demo
+) -> None:
+    name = "horizontalpodautoscaler"
+    make(demo, "autoscaling/v2", "HorizontalPodAutoscaler", "nothing", {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"},
+        "maxReplicas": 2,
+    })  # fmt: skip
+
+    def synced() -> int:
+        works = (one for one in asking.records(demo) if one["kind"] == "work")
+        return next((one["seq"] for one in works if one["component"] == name), 0)
+
+    seq = asking.until(synced)
+    cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"
+    for size in (COMPACT, ROOMY):
+        sight = look(size, query=f"h={seq}&theme=light&lang=en")
+        said = sight.page.locator(".timeline .names span, .lane .cache, .lane h3")
+        expect(said.filter(has_text=name)).to_have_count(2)
+        sight.says(sight.page.locator(f"#lane-{name} .cache"), "HPA")
+        assert said.evaluate_all(cut) == []
+        assert_laid_out(sight)
+
+
 def test_a_job_counts_what_succeeds_and_what_fails(look: Look, demo: Demo) -> None:
     simulated = {
         "simulation.lifecycle/run-seconds": "1", "simulation.lifecycle/exit-code": "1",

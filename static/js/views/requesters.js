@@ -172,7 +172,7 @@ function lane(ctx, name, isHere, onClick) {
 
 // of what a lane says about its caches on a small screen
 const CACHED_LETTERS_MAX = 17;
-const SHORT = { ReplicaSet: 'RS' };
+const SHORT = { HorizontalPodAutoscaler: 'HPA', ReplicaSet: 'RS' };
 
 /** @param {string} resource @param {number} count */
 function shortKind(resource, count) {
