@@ -143,7 +143,7 @@ async def run(
 ) -> None:
     """Starts the workers once the controller's caches are synced, and returns."""
     await informers.synced(name)
-    probe.tell("component", name, "synced", _facts(controller, informers.read_by(name)))
+    probe.tell("component", name, "synced", _facts(name, controller, informers))
     work = Worker(kernel, probe, name, controller)
     for number in range(controller.workers):
         group.spawn(f"{name}/{number}", work.run())
@@ -151,9 +151,16 @@ async def run(
         group.spawn(f"{name}/housekeep", controller.housekeep(), background=True)
 
 
-def _facts(controller: Controller, reads: list[str]) -> Object:
+def _facts(name: str, controller: Controller, informers: InformerFactory) -> Object:
     """Returns what the trace records about a controller when it is synced."""
-    facts: Object = {"source": controller.source, "reads": reads}
+    facts: Object = {
+        "source": controller.source, "process": informers.component,
+        "reads": informers.read_by(name),
+    }  # fmt: skip
+    whose = watches.enqueued(controller)
+    handlers = informers.handled_by(name)
+    if handlers:
+        facts["handlers"] = {key: [whose.get(key, ""), *on] for key, on in handlers.items()}
     resource = controller.resource or watches.reconciled(controller)
     if resource:
         facts["resource"] = resource

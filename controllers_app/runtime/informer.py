@@ -152,6 +152,15 @@ class Informer:
         if on_delete is not None:
             self._on_delete.append((owner, on_delete))
 
+    def handled_by(self, owner: str) -> tuple[str, ...]:
+        """The events after which handlers of the owner are called."""
+        owners = {
+            "added": {one for one, _ in self._on_add},
+            "updated": {one for one, _ in self._on_update},
+            "deleted": {one for one, _ in self._on_delete},
+        }
+        return tuple(event for event, known in owners.items() if owner in known)
+
     def read_by(self, owners: Iterable[str]) -> None:
         """Sets the components that read this cache, if not just the process."""
         self.readers = tuple(owners)
@@ -301,7 +310,7 @@ class InformerFactory:
         self._kernel = kernel
         self._client = client
         self._probe = probe
-        self._component = component
+        self.component = component
         self._group = group
         self._registrar = Registrar()
         self._informers: dict[str, Informer] = {}
@@ -316,7 +325,7 @@ class InformerFactory:
         if informer is None:
             informer = self._informers[key] = Informer(
                 self._kernel, self._client, self._probe, resource,
-                component=self._component, namespace=namespace, fields=fields, labels=labels,
+                component=self.component, namespace=namespace, fields=fields, labels=labels,
                 registrar=self._registrar,
             )  # fmt: skip
         owner = self._registrar.owner
@@ -361,12 +370,17 @@ class InformerFactory:
         used = self._registrar.used.get(owner, {})
         return list(dict.fromkeys(informer.resource for informer in used.values()))
 
+    def handled_by(self, owner: str) -> dict[str, tuple[str, ...]]:
+        """The resources with handlers of the owner, each with the events that call them."""
+        used = self._registrar.used.get(owner, {}).values()
+        return {one.resource: on for one in used if (on := one.handled_by(owner))}
+
     def start(self) -> None:
         """Starts every informer that is not running yet."""
         for key, informer in self._informers.items():
             if key not in self._running:
                 self._running.add(key)
-                name = f"{self._component}/informer {informer.resource}"
+                name = f"{self.component}/informer {informer.resource}"
                 self._group.spawn(name, informer.run())
 
     async def synced(self, owner: str = "") -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kinds import kinds
@@ -77,6 +77,7 @@ class Reads:
     resource: str
     index: indexes.NamedIndex | None = field(default=None, kw_only=True)
     optional: bool = field(default=False, kw_only=True)
+    enqueues: ClassVar[str] = ""  # whose keys, in a word for the trace
 
     def handlers(self, controller: Watcher) -> Handlers:
         return None, None, None
@@ -130,6 +131,8 @@ def _adding(
 class For(Filtered):
     """The objects that the controller reconciles. The key is `namespace/name`, or `name`."""
 
+    enqueues: ClassVar[str] = "own"
+
     def handlers(self, controller: Watcher) -> Handlers:
         on_add, on_update, on_delete = self.filtered(controller, lambda obj: (meta.key_of(obj),))
         if on_delete is None or not any(isinstance(watch, Owns) for watch in controller.watches):
@@ -151,6 +154,7 @@ class Watches(Filtered):
     For updates `update_keys`, if given, is called instead, with the old and the new object.
     """
 
+    enqueues: ClassVar[str] = "related"
     keys: Callable[[Any, Object], Iterable[str]] = field(kw_only=True)
     update_keys: Callable[[Any, Object, Object], Iterable[str]] | None = field(
         default=None, kw_only=True
@@ -178,6 +182,7 @@ class Owns(Reads):
     and deletions are marked as observed.
     """
 
+    enqueues: ClassVar[str] = "owner"
     kind: str
     selector: SelectorOf | None = field(default=label_selector, kw_only=True)
     after: float = field(default=0.0, kw_only=True)
@@ -249,6 +254,7 @@ class Every:
     one). The caches are in the controller's `every`.
     """
 
+    enqueues: ClassVar[str] = "related"
     select: Callable[[Sequence[ResourceInfo]], Sequence[ResourceInfo]]
     index: indexes.NamedIndex = field(kw_only=True)
     add_keys: Callable[[Any, str, Object], Iterable[str]] = field(kw_only=True)
@@ -324,6 +330,18 @@ def register(controller: Watcher, informers: InformerFactory) -> None:
     for watch in controller.watches:
         if isinstance(watch, Every):
             watch.register(controller, informers)
+
+
+def enqueued(controller: Watcher) -> dict[str, str]:
+    """Whose keys the handlers of a resource enqueue: the object's `own`, its `owner`'s, or those of
+    `related` objects."""
+    found: dict[str, str] = {}
+    for watch in controller.watches:
+        if isinstance(watch, Every):
+            found |= dict.fromkeys(controller.every, watch.enqueues)
+        elif watch.enqueues:
+            found.setdefault(watch.resource, watch.enqueues)
+    return found
 
 
 def reconciled(controller: Watcher) -> str:

@@ -272,13 +272,14 @@ class Scheduler:
 
     async def _bind(self, key: str, info: PodInfo, node: str) -> Ended:
         namespace, name = meta.split_key(key)
+        uid = meta.uid_of(info.pod)
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",
-            "metadata": {"name": name, "namespace": namespace, "uid": meta.uid_of(info.pod)},
+            "metadata": {"name": name, "namespace": namespace, "uid": uid},
             "target": {"kind": "Node", "name": node},
         }
-        await self._probe.hop("schedule", "bind", key, {"node": node})
+        await self._probe.hop("schedule", "bind", key, {"node": node, "uid": uid})
         try:
             await self._client.create("pods", namespace, binding, name=name, subresource="binding")
         except errors.ApiError as error:

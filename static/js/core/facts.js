@@ -23,6 +23,8 @@
  * @property {string} [source]
  * @property {string} [resource]  whose objects its keys name
  * @property {string[]} [reads]   resources in its caches
+ * @property {string} [process]  that shares its informers
+ * @property {Record<string, string[]>} [handlers]  by resource: whose key they enqueue, and when
  * @property {boolean} [drawn_at_rest]
  * @property {{name: string, source: string, weight?: number, remedy?: string,
  *   post_filters?: boolean}[]} [plugins]
@@ -32,7 +34,16 @@
 
 /** @typedef {{record: any, isRead: boolean}} Telling */
 
-const COMPONENT = ['source', 'resource', 'reads', 'drawn_at_rest', 'plugins', 'steps'];
+const COMPONENT = [
+  'source',
+  'resource',
+  'process',
+  'reads',
+  'handlers',
+  'drawn_at_rest',
+  'plugins',
+  'steps',
+];
 
 /** Gathered record by record; the index keeps one. */
 export class Facts {
@@ -43,6 +54,8 @@ export class Facts {
     /** @type {Map<string, Gate>} as met in records */ this.gates = new Map();
     /** @type {Map<string, Set<string>>} phase -> plugins met */ this.plugins = new Map();
     /** @type {Set<string>} as met in records */ this.steps = new Set();
+    /** @type {Map<string, string>} process and resource -> what its informer listed last */
+    this.listed = new Map();
     /** how often something new was told */ this.news = 0;
   }
 
@@ -74,6 +87,10 @@ export class Facts {
       this.news += 1;
       this.startup = { ...this.startup, ...detail };
       return;
+    }
+    if (state === 'synced' && detail?.resource && detail.why) {
+      this.news += 1;
+      this.listed.set(`${name} ${detail.resource}`, detail.why);
     }
     const own = familyOf(name);
     const facts = this.components.get(own) || {};

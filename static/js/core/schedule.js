@@ -33,6 +33,7 @@
  * @property {Record<string, number>} total
  * @property {string} chosen
  * @property {string} why
+ * @property {{node: string, uid: string}|null} bind  what is sent to bind it, once it is
  * @property {string[]} ties    nodes that shared the highest total
  * @property {string} phase     the newest phase seen
  * @property {[string, string][]} prepared  what the node needs first: claim -> volume or ''
@@ -69,6 +70,7 @@ export function cycleAt(span, seq) {
     ties: details.select?.ties || [],
     chosen: details.select?.node || details.bind?.node || '',
     why: details.select?.why || '',
+    bind: details.bind || null,
     phase,
     prepared: preparedBy(details.prebind),
     nominated: filter.nominated || '',

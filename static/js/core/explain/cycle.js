@@ -94,6 +94,19 @@ function titleOf(model, cycle, result, words) {
   return words.t(fits && words.has(because) ? because : 'cycle.wins', params);
 }
 
+/**
+ * The object that is sent to bind it: which pod, by its uid that very one, and where to.
+ * @param {import('../schedule.js').Cycle} cycle @param {Words} words @returns {Block[]}
+ */
+function bindingBlocks({ pod, bind }, words) {
+  if (!bind?.uid) return [];
+  const [namespace, name] = pod.split('/');
+  const metadata = { name, namespace, uid: bind.uid };
+  const target = { kind: 'Node', name: bind.node };
+  const binding = { apiVersion: 'v1', kind: 'Binding', metadata, target };
+  return [h(words.t('cycle.binding')), asYaml(binding), p(words, 'cycle.bindingAbout')];
+}
+
 /** How many pods of the same owner a node holds. */
 function siblings(
   /** @type {Model} */ model,
@@ -136,7 +149,7 @@ function whyBlocks(model, cycle, result, words) {
       );
     } else blocks.push(...partBlocks(model, cycle, result, words));
   } else if (!cycle.message && !cycle.preemption) blocks.push(p(words, 'cycle.under'));
-  blocks.push(...lostBlocks(model, cycle, result, words));
+  blocks.push(...bindingBlocks(cycle, words), ...lostBlocks(model, cycle, result, words));
   const failed = Object.entries(cycle.failed);
   for (const [node, [plugin, message]] of failed.slice(0, 3)) {
     blocks.push(h(words.t('cycle.whyNot', { node }), 'deny', 'deny'), {

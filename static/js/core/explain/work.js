@@ -7,6 +7,7 @@ import { componentOf } from '../facts.js';
 import { writeOf } from '../corridor.js';
 import { outcomeOf, sayOutcome } from '../outcome/index.js';
 import { duration } from '../words.js';
+import { informerBlocks } from './informers.js';
 import { explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
@@ -64,11 +65,23 @@ export function explainWork(model, component, span, words) {
         blocks.length ? blocks : [p(words, 'work.waits', params)],
         whatBlocks(model, component, work, words),
       ),
+      ...informersTab(model, component, work, words),
       tab(words, 'raw', work ? [json(work.open), ...(work.close ? [json(work.close)] : [])] : []),
     ],
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, componentOf(model.index, component).source || ''),
   });
+}
+
+/** How it learns what there is, where the trace tells that. @returns {any[]} */
+function informersTab(
+  /** @type {Model} */ model,
+  /** @type {string} */ component,
+  /** @type {Span|null} */ work,
+  /** @type {Words} */ words,
+) {
+  const blocks = informerBlocks(model, component, work, words);
+  return blocks.length ? [tab(words, 'informers', blocks)] : [];
 }
 
 /** A component as the subject of a sentence. @param {string} component @param {Words} words */

@@ -1,0 +1,95 @@
+"""A lane says how its component learns what there is; a cycle says what it sends to bind a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, ROOMY, Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trace(demo: Demo) -> list[dict[str, Any]]:
+    """Of a cluster that stands still with a pod that runs."""
+    asking.run(demo, "web", 1)
+    asking.control(demo, action="pause")
+    return asking.records(demo)
+
+
+def test_each_informer_of_a_lane_says_what_the_records_tell(
+    look: Look, demo: Demo, trace: list[dict[str, Any]]
+) -> None:
+    sight = look(COMPACT)
+    sight.button("deployment").click()
+    sight.page.get_by_role("tab", name="Informers").click()
+    rows = informers(sight, 0)
+    told = next(one for one in synced(trace, "deployment") if "reads" in one)
+    names = rows.locator("b").all_inner_texts()
+    assert names == [resource.partition(".")[0] for resource in told["reads"]]
+
+    own = rows.filter(has_text="deployments")
+    listed = next(
+        one["why"] for one in synced(trace, told["process"])
+        if one.get("resource") == "deployments.apps"
+    )  # fmt: skip
+    count = len(asking.objects(demo, "deployments")) + 1  # and coredns
+    sight.says(own, f"List: {listed}.")
+    sight.says(own, f"Cache: {count} objects.")
+    sight.says(own, "Handlers (added, updated, deleted): the object’s own key.")
+    sight.says(rows.filter(has_text="replicasets"), "the key of its owner.")
+    assert_well(sight)
+
+
+def test_the_look_ups_of_a_reconcile_are_answered_from_the_caches(
+    look: Look, trace: list[dict[str, Any]]
+) -> None:
+    work = next(
+        one["seq"] for one in trace
+        if one["kind"] == "work" and one["component"] == "replicaset" and "web" in one["key"]
+    )  # fmt: skip
+    sight = look(ROOMY, query=f"theme=dark&lang=zh&sel=span/{work}&tab=informers")
+    looked = informers(sight, 1)
+    names = informers(sight, 0).locator("b").all_inner_texts()
+    assert looked.locator("b").all_inner_texts() == names and "pods" in names
+    for row in looked.all():
+        sight.says(row, "由缓存回答：没有请求。")
+    assert_well(sight)
+
+
+def test_the_binding_names_the_very_pod_and_its_node(
+    look: Look, demo: Demo, trace: list[dict[str, Any]]
+) -> None:
+    ((name, pod),) = asking.objects(demo, "pods").items()
+    cycle = next(
+        one["seq"] for one in trace
+        if one["kind"] == "work" and one["component"] == "scheduler" and name in one["key"]
+    )  # fmt: skip
+    sight = look(COMPACT, query=f"theme=light&lang=en&sel=span/{cycle}")
+    binding = sight.page.locator("#inspector .code", has_text="kind: Binding")
+    for text in (f"name: {name}", pod["metadata"]["uid"], f"name: {pod['spec']['nodeName']}"):
+        sight.says(binding, text)
+    assert_well(sight)
+
+
+def synced(trace: list[dict[str, Any]], component: str) -> list[dict[str, Any]]:
+    return [
+        one["detail"] for one in trace
+        if one["kind"] == "component" and (one["name"], one["state"]) == (component, "synced")
+    ]  # fmt: skip
+
+
+def informers(sight: Sight, nth: int) -> Locator:
+    """The rows of the informers, or of the look-ups."""
+    return sight.page.locator("#inspector .rules").nth(nth).locator("li")
+
+
+def assert_well(sight: Sight) -> None:
+    sight.settle()
+    wrong = [*sight.page.evaluate(measures.LAYOUT), *sight.page.evaluate(measures.CONTRAST)]
+    assert wrong == [], "\n".join(wrong)
