@@ -10,6 +10,7 @@ from typing import Any
 from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
 CLUSTER = "/viz/v1/clusters/demo"
+POLL_SECONDS = 0.05  # between two looks, which cost the cluster as much as what is waited for
 
 
 def state(demo: Demo) -> dict[str, Any]:
@@ -77,6 +78,7 @@ def until(true: Callable[[], Any]) -> Any:
     deadline = time.monotonic() + WAIT_SECONDS
     while not (answer := true()):
         assert time.monotonic() < deadline, "that did not come"
+        time.sleep(POLL_SECONDS)
     return answer
 
 
