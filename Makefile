@@ -32,8 +32,7 @@ help:  ## list the targets
 demo: $(RUNTIME)  ## start a cluster and its page; options: make demo ARGS="--port 0"
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
 
-# Three at a time on two cores: much of its time a test waits for a demo or a browser.
-test: programs $(DEV)  ## run every test; some of them: make test TESTS="tests/tidy -k long"
+test: programs $(DEV) $(TSC)  ## run every test; some of them: make test TESTS="tests/tidy -k long"
 	@PATH=$(TEST_PATH) $(VENV_DEV)/bin/python -m pytest $(or $(TESTS),-n 3)
 
 fuzz: $(DEV)  ## ask for what nobody asks for, longer than a test does: make fuzz FUZZ=20
@@ -94,6 +93,6 @@ $(DEV): requirements-dev.txt | python
 	@touch $@
 
 $(TSC): tests/js/package-lock.json
-	@echo "Installing the type checker for JavaScript (once) ..."
+	@echo "Installing what checks the page, from npm (once) ..."
 	@cd $(@D)/.. && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
 	@touch $@

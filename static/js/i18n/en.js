@@ -19,7 +19,7 @@ export default {
   'bar.alarm': 'writes are refused',
   'bar.quarantined': '{n} not run again',
   'bar.traces': 'Recordings',
-  'bar.language': 'Language: 中文',
+  'bar.language': 'EN, switch to 中文',
   'bar.theme': 'Theme',
   'bar.help': 'Help',
   'moment.live': 'live',

@@ -19,7 +19,7 @@ export default {
   'bar.alarm': '拒绝写入',
   'bar.quarantined': '{n} 项不再运行',
   'bar.traces': '录像',
-  'bar.language': '语言：English',
+  'bar.language': '中，切换到 English',
   'bar.theme': '主题',
   'bar.help': '帮助',
   'moment.live': '实时',

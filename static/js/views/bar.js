@@ -16,6 +16,7 @@ const THEMES = ['light', 'dark', 'projector'];
 /** @param {Element} host @param {Context} ctx */
 export function renderBar(host, ctx) {
   const { words, meta, act, player } = ctx;
+  const begin = words.t('begin.title');
   host.classList.toggle('is-lost', player.live && !meta.connected && meta.opened);
   render(
     host,
@@ -23,8 +24,8 @@ export function renderBar(host, ctx) {
       'button.brand',
       {
         key: 'brand',
-        title: words.t('begin.title'),
-        'aria-label': words.t('begin.title'),
+        title: begin,
+        'aria-label': ctx.compact ? begin : `${begin} · ${words.t('app.name')}`,
         onClick: () => act.begin(),
       },
       glyph('mark'),

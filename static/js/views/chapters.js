@@ -57,6 +57,7 @@ export function chapterStrip(ctx) {
           onClick: () => act.visit(seq),
         },
         failed ? glyph('deny') : h('i', null, String(at + 1)),
+        ' ',
         h('span', null, name),
       ),
     );

@@ -334,7 +334,7 @@ function table(block, key) {
       h(
         'tr',
         null,
-        block.head.map((/** @type {string} */ t) => h('th', { scope: 'col' }, t)),
+        block.head.map((/** @type {string} */ t) => (t ? h('th', { scope: 'col' }, t) : h('td'))),
       ),
     ),
     h(
