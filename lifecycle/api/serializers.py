@@ -220,6 +220,7 @@ class DifferenceSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField(allow_blank=True)
     namespace = serializers.CharField(allow_blank=True)
     name = serializers.CharField()
+    name_there = serializers.CharField(help_text="differs where a name was generated")
     what = serializers.CharField(help_text='a field such as spec.nodeName, or "existence"')
     there = serializers.JSONField(allow_null=True, help_text="in the cluster it was made from")
     here = serializers.JSONField(allow_null=True, help_text="in the fork")

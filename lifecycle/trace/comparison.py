@@ -208,6 +208,7 @@ def _differences(
         yield {
             "key": f"{resource}/{namespace}/{one.name}" if namespace else f"{resource}/{one.name}",
             "kind": one.kind, "namespace": namespace, "name": one.name,
+            "name_there": there.name if there else one.name,
             "what": what, "there": there_value, "here": here_value,
             "after": max(0, min(state.t for state in came) - since),
             "asked": any(state.asked for state in came),

@@ -73,6 +73,41 @@ def test_a_pod_goes_elsewhere_in_a_fork_whose_node_is_tainted(
     assert_well(sight)
 
 
+def test_the_other_cluster_is_drawn_thin_beneath_and_its_pods_where_they_are(
+    look: Look, demo: Demo, made: dict[str, Any]
+) -> None:
+    node = node_of(demo)
+    [own] = (
+        one.rpartition("-")[2] for one in asking.objects(demo, "pods") if one.startswith("one-")
+    )
+    name = fork(demo, made["seq"])["name"]
+    asking.until(lambda: forks(demo)[name]["state"] == "ready")
+    where = f"/viz/v1/clusters/{name}"
+    taint(demo, where, node)
+    control(demo, where, action="speed", speed="max")
+    control(demo, where, action="resume")
+    asking.until(lambda: moved(demo, where, node))
+    sight = look(ROOMY, query=f"theme=light&lang=en&cluster={name}")
+    thin = sight.page.locator(".plot .second-bar")
+    expect(thin).to_have_count(0)
+
+    sight.button("Compare with demo").click()
+
+    sight.says(sight.page.locator(".timeline .tools"), "thin bars: demo")
+    expect(thin.first).to_be_visible()
+    there = sight.page.locator(f"#n-{node} .pods .is-parted.is-first")
+    sight.says(there, " in demo")
+    expect(
+        sight.page.locator(".node .pods .is-parted").filter(has_not_text="in demo")
+    ).to_have_count(1)
+    assert_well(sight)
+    there.get_by_role("button").click()
+    expect(sight.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
+    sight.says(sight.page.locator(".timeline .tools"), f"thin bars: {name}")
+    sight.says(sight.page.locator(f"#n-{node} .pods .is-parted.is-first"), own)
+    sight.says(sight.page.locator(".pods .is-parted.is-first").filter(has_text=name), name)
+
+
 def test_the_list_of_clusters_leads_to_a_fork_and_removes_it(
     look: Look, demo: Demo, made: dict[str, Any]
 ) -> None:
@@ -138,6 +173,30 @@ def fork(demo: Demo, seq: int) -> dict[str, Any]:
     body = json.dumps({"seq": seq}).encode()
     answer = demo.ask("POST", f"{asking.CLUSTER}/forks", body, Content_Type="application/json")
     return dict(json.loads(answer.read()))
+
+
+def control(demo: Demo, cluster: str, **body: Any) -> None:
+    sent = json.dumps(body).encode()
+    assert (
+        demo.ask("POST", f"{cluster}/control", sent, Content_Type="application/json").status == 200
+    )
+
+
+def taint(demo: Demo, cluster: str, node: str) -> None:
+    """No new pod goes to the node."""
+    body = {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": node},
+        "spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]},
+    }  # fmt: skip
+    sent = json.dumps(body).encode()
+    answer = demo.ask("POST", f"{cluster}/apply?as=admin&server-side=true", sent)
+    assert json.loads(answer.read())["results"][0]["code"] == 200
+
+
+def moved(demo: Demo, cluster: str, node: str) -> bool:
+    """Whether the pod was bound, and not to the node."""
+    found = json.loads(demo.get(f"{cluster}/comparison").read())["differences"]
+    return any(one["what"] == "spec.nodeName" and one["there"] == node for one in found)
 
 
 def node_of(demo: Demo) -> str:

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byObject, differenceText, isFork, originOf } from '../../static/js/core/forks.js';
+import { SecondTrack, partedPods } from '../../static/js/core/secondtrack.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
+import { must, recorded } from './traces.mjs';
 
 const names = { origin: 'demo', fork: 'demo-fork-1' };
 
@@ -12,6 +14,7 @@ const difference = (parts) => ({
   key: 'pods/default/web',
   kind: 'Pod',
   name: 'web',
+  name_there: 'web',
   what: 'spec.nodeName',
   there: null,
   here: null,
@@ -50,4 +53,47 @@ test('the fields of one object are told together, in their order', () => {
   ];
   const grouped = byObject(list).map((some) => some.map((one) => one.what));
   assert.deepEqual(grouped, [['spec.nodeName', 'status.phase'], ['spec.nodeName']]);
+});
+
+test('a pod that came out otherwise is known by its name and node on either side', () => {
+  const moved = difference({
+    key: 'pods/default/web-b',
+    name: 'web-b',
+    name_there: 'web-a',
+    there: 'node-2',
+    here: 'node-3',
+    after: 40,
+    seq_there: 7,
+    seq_here: 9,
+  });
+  const asked = difference({ key: 'pods/default/mine', name: 'mine', asked: true });
+  const found = { fork: 'demo-fork-1', from: 5, until: 90, first: moved, more: 0 };
+  const comparison = { ...found, differences: [moved, asked] };
+  const [here, there] = [partedPods(comparison, true, 40), partedPods(comparison, false, 40)];
+  assert.deepEqual(
+    [...here],
+    [['pods/default/web-b', { name: 'web-a', node: 'node-2', seq: 7, first: true }]],
+  );
+  assert.deepEqual(
+    [...there],
+    [['pods/default/web-a', { name: 'web-b', node: 'node-3', seq: 9, first: true }]],
+  );
+  assert.equal(partedPods(comparison, true, 39).size, 0); // it lies ahead
+});
+
+test('the bars of the other cluster are those of its records behind the fork', () => {
+  const records = recorded('full');
+  const from = must(records.find((one) => one.kind === 'request' && one.outside)).seq;
+  const second = new SecondTrack('demo', from);
+  assert.equal(second.next, from + 1);
+  second.append(records.slice(0, 3)); // what both have is left out
+  assert.equal(second.next, from + 1);
+  const rest = records.filter((one) => one.seq > from);
+  second.append(rest);
+  second.append(rest);
+  assert.equal(second.next, must(records.at(-1)).seq + 1);
+  const bars = second.bars({ from: 0, to: must(records.at(-1)).t });
+  for (const lane of ['etcd', 'deployment', 'scheduler', 'node-2']) assert.ok(bars.has(lane), lane);
+  const since = must(records.find((one) => one.seq > from)).t;
+  for (const bar of [...bars.values()].flat()) assert.ok(bar.seq > from && bar.to >= since);
 });

@@ -26,6 +26,7 @@ export const isFork = (name) => originOf(name) !== name;
  * @property {string} key
  * @property {string} kind
  * @property {string} name
+ * @property {string} name_there  differs where a name was generated
  * @property {string} what       a field, or "existence"
  * @property {any} there         in the cluster it was made from
  * @property {any} here          in the fork
@@ -42,6 +43,7 @@ export const isFork = (name) => originOf(name) !== name;
  * @property {Difference|null} first   that nobody asked for
  * @property {Difference[]} differences
  * @property {number} more
+ * @property {import('./secondtrack.js').SecondTrack} [second]  the cluster that is not open
  */
 
 /**

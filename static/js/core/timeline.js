@@ -32,6 +32,7 @@ import { isOrdinary, writeOf } from './corridor.js';
  * @property {boolean} on
  * @property {Came} [came]  what became of its newest bar
  * @property {{t: number, code: number, gate: string}[]} marks
+ * @property {Bar[]} [second]  of the other cluster that this one is compared with
  */
 /** @typedef {'allow'|'deny'|'wait'|'work'} Came  done, failed, to be tried again, under way */
 /** @typedef {{from: [string, number], to: [string, number], tone: ''|'now'|'ghost'}} Arrow */

@@ -39,6 +39,8 @@ export default {
   'fork.after': 'at +{time}',
   'fork.see': '{name} in {cluster}',
   'fork.begins': 'fork',
+  'fork.thin': 'thin bars: {cluster}',
+  'fork.there': '{pod} in {cluster}',
   'fork.closeCompared': 'Close the comparison',
   'fork.seedAgain': 'Fork there again with another seed',
   'fork.fields': 'and {n} more field{n||s}',

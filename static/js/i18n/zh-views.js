@@ -39,6 +39,8 @@ export default {
   'fork.after': '+{time}',
   'fork.see': '{cluster} 中的 {name}',
   'fork.begins': '分叉',
+  'fork.thin': '细条：{cluster}',
+  'fork.there': '{pod}（在 {cluster} 中）',
   'fork.closeCompared': '关闭比较',
   'fork.seedAgain': '用另一个随机种子再次从那里分叉',
   'fork.fields': '以及另外 {n} 个字段',

@@ -47,6 +47,8 @@ export function clusterApi(cluster) {
     /** @param {import('../types.js').Bookmark[]} bookmarks */
     keepBookmarks: (bookmarks) => put(`${base}/bookmarks`, { bookmarks }),
     startup: () => ask(`${base}/startup`),
+    /** @param {number} from @param {number} limit */
+    records: (from, limit) => ask(`${base}/records?from=${from}&limit=${limit}`),
     /** @param {number} seq  of the request */
     forms: (seq) => ask(`${base}/requests/${seq}/forms`),
     /** @param {any} body */

@@ -1,15 +1,18 @@
 // @ts-check
 /** Forks: make one at the cursor, go there and back, remove it, and see what came out otherwise. */
 import { isFork, originOf } from '../core/forks.js';
+import { SecondTrack } from '../core/secondtrack.js';
 import { deployment, tainted } from '../core/scenarios.js';
-import { forks as forksApi } from '../net/api.js';
+import { clusterApi, forks as forksApi } from '../net/api.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('../core/forks.js').Fork} Fork */
+/** @typedef {import('../core/forks.js').Comparison} Comparison */
 
 const ASK_MS = 250; // how often one that is being made is asked for
 const SEEDS = 2 ** 31;
 const COMPARE_MS = 1000; // what came out otherwise is asked for so often
+const RECORDS_READ = 5000; // of the other cluster, at once
 
 /**
  * @param {App} app
@@ -43,10 +46,29 @@ export function forkActions(app, apply) {
     if (!ui.compares || !fork || !app.player.live) return;
     try {
       const comparison = { fork, ...(await forksApi.compare(fork)) };
-      if (originOf(app.home.cluster) === originOf(fork)) set({ comparison });
+      if (originOf(app.home.cluster) !== originOf(fork)) return;
+      comparison.second = secondOf(comparison);
+      set({ comparison });
+      await readOn(comparison.second);
     } catch (error) {
       set({ forkError: /** @type {Error} */ (error).message });
     }
+  };
+  /** What is known of the cluster that is not open. @param {Comparison} comparison */
+  const secondOf = ({ fork, from }) => {
+    const other = isFork(app.home.cluster) ? originOf(fork) : fork;
+    const known = ui.comparison?.second;
+    const isSame = known?.cluster === other && known.from === from;
+    return isSame ? known : new SecondTrack(other, from);
+  };
+  /** What went on there since. @param {SecondTrack} second */
+  const readOn = async (second) => {
+    while (second.next && ui.comparison?.second === second) {
+      const { records } = await clusterApi(second.cluster).records(second.next, RECORDS_READ);
+      second.append(records);
+      if (records.length < RECORDS_READ) break;
+    }
+    app.draw();
   };
   return {
     /** @param {{cluster?: string, seq?: number, seed?: number}} [more]  else here, as it is */
@@ -81,7 +103,10 @@ export function forkActions(app, apply) {
     openCluster(name, seq = 0) {
       set({ menu: '' });
       if (name === app.home.cluster && seq >= app.history.first) app.act.visit(seq);
-      else app.openCluster(name, seq);
+      else {
+        app.openCluster(name, seq);
+        recompare();
+      }
     },
     /** @param {string} name */
     async removeFork(name) {

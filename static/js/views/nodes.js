@@ -9,6 +9,7 @@ import { duration } from '../core/words.js';
 import { h } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
 import { guessable } from './lesson.js';
+import { elsewhere, partedClass, partedOf } from './secondtrack.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/cluster.js').Node} NodeView */
@@ -198,6 +199,7 @@ function podList(ctx, node, mine, cycle) {
   const most = (compact ? 4 : 8) + (startingOn(node, mine) ? 0 : 2);
   const shown = own.slice(0, most);
   if (mine && mine.node === node.name && !shown.includes(mine)) shown[most - 1] = mine;
+  const parted = partedOf(ctx);
   const items = [];
   if (system.length) {
     items.push(
@@ -214,10 +216,11 @@ function podList(ctx, node, mine, cycle) {
     );
   }
   for (const pod of shown) {
+    const tone = mine && mine.key === pod.key ? 'mine' : '';
     items.push(
       h(
         'li',
-        { key: pod.key, class: mine && mine.key === pod.key ? 'mine' : '' },
+        { key: pod.key, class: `${tone} ${partedClass(parted.get(pod.key))}` },
         h(
           'button',
           { title: pod.name, onClick: () => act.selectPod(pod.key) },
@@ -229,6 +232,7 @@ function podList(ctx, node, mine, cycle) {
   }
   if (own.length > shown.length)
     items.push(h('li', { key: 'more' }, words.t('map.more', { n: own.length - shown.length })));
+  items.push(elsewhere(ctx, node, parted));
   if (cycle && cycle.chosen === node.name && mine && !mine.node) {
     items.push(
       h('li.mine', { key: 'if' }, glyph('podNew'), words.t('map.ifBound', { pod: mine.short })),

@@ -6,6 +6,7 @@ import { h, remPixels } from './dom.js';
 import { shapes } from './glyphs.js';
 import { originOf } from '../core/forks.js';
 import { hitsOf } from './find.js';
+import { secondBars, secondOf } from './secondtrack.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/timeline.js').Lane & {area?: number[]}} Lane */
@@ -19,8 +20,9 @@ const REQUEST_US = 1700;
 /**
  * Where times and lanes lie, in pixels.
  * @param {Range} range @param {Size} size @param {number} count
+ * @param {boolean} [shares]  whether a lane's bars share its height with thin ones beneath them
  */
-export function scaleOf(range, size, count) {
+export function scaleOf(range, size, count, shares = false) {
   const rem = remPixels();
   const top = 1.5 * rem;
   const pad = 0.6 * rem;
@@ -33,8 +35,9 @@ export function scaleOf(range, size, count) {
     row,
     x: (/** @type {number} */ t) => pad + ((t - range.from) / (range.to - range.from)) * usable,
     t: (/** @type {number} */ x) => range.from + ((x - pad) / usable) * (range.to - range.from),
-    y: (/** @type {number} */ i) => top + row * (i + 0.5),
-    bar: Math.min(row * 0.72, 1.4 * rem),
+    y: (/** @type {number} */ i) => top + row * (i + (shares ? 0.38 : 0.5)),
+    bar: Math.min(row * (shares ? 0.58 : 0.72), 1.4 * rem),
+    end: (/** @type {number} */ i) => top + row * (i + 1),
   };
 }
 
@@ -45,7 +48,7 @@ export function scaleOf(range, size, count) {
  * @param {Size} size
  */
 export function drawing(ctx, model, range, size) {
-  const scale = scaleOf(range, size, model.lanes.length);
+  const scale = scaleOf(range, size, model.lanes.length, !!secondOf(ctx));
   const head = range.empty ? range.origin : range.rests ? range.t : ctx.state.t;
   const known = ctx.whole.record(ctx.whole.last)?.t || head;
   const begin = ctx.whole.first > 1 ? ctx.whole.record(ctx.whole.first)?.t || range.from : 0;
@@ -73,13 +76,14 @@ export function drawing(ctx, model, range, size) {
         key: `l${i}`,
         x1: 0,
         x2: size.width,
-        y1: scale.y(i) + scale.row / 2,
-        y2: scale.y(i) + scale.row / 2,
+        y1: scale.end(i),
+        y2: scale.end(i),
       }),
     ),
     model.lanes.map((lane, i) =>
       laneBars(ctx, lane, i, scale, size, head),
     ),
+    model.lanes.map((lane, i) => secondBars(ctx, lane, i, scale, size, head)),
     spaced(
       model.arrows.filter((a) => where.has(a.from[0]) && where.has(a.to[0])),
       scale,

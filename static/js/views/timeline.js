@@ -13,6 +13,7 @@ import { bookmarkField, canMark, pennants } from './bookmarks.js';
 import { chapterStrip } from './chapters.js';
 import { chips, findField } from './find.js';
 import { drawing } from './plot.js';
+import { secondOf } from './secondtrack.js';
 import { say } from './parts.js';
 import { followedPod } from './nodes.js';
 import { allAsWanted } from './wanted.js';
@@ -142,9 +143,10 @@ function lanesOf(ctx, range, most) {
   const seen = seenIn(ctx.ui.window, ctx.player.follow);
   if (seen.all && amountIn(whole, range) > BARS_MAX) return denseLanes(ctx, range, most);
   const model = timelineAt(whole, seen, state.seq, range);
-  let lanes = model.lanes.filter(
+  let lanes = withSecond(ctx, model.lanes, range).filter(
     (lane) =>
       lane.bars.length ||
+      lane.second?.length ||
       lane.marks.length ||
       ((!compact || ctx.ui.window) && ['kubectl', 'apiserver', 'etcd'].includes(lane.id)),
   );
@@ -153,7 +155,7 @@ function lanesOf(ctx, range, most) {
     const latest = (/** @type {import('../core/timeline.js').Lane} */ lane) =>
       lane.on || ['apiserver', 'etcd'].includes(lane.id)
         ? Infinity
-        : lane.bars.reduce(
+        : [...lane.bars, ...(lane.second || [])].reduce(
             (t, bar) =>
               bar.tone === 'ghost' ? t : Math.max(t, bar.from),
             -Infinity,
@@ -169,6 +171,23 @@ function lanesOf(ctx, range, most) {
     lanes: lanes.map((lane) => ({ ...lane, name: laneName(ctx, lane.id) })),
     arrows: model.arrows,
   };
+}
+
+/**
+ * With the bars of the cluster that this one is compared with, and the lanes that only it has.
+ * @param {Context} ctx @param {import('./plot.js').Lane[]} lanes @param {Range} range
+ * @returns {import('./plot.js').Lane[]}
+ */
+function withSecond(ctx, lanes, range) {
+  const second = secondOf(ctx)?.bars(range);
+  if (!second?.size) return lanes;
+  const known = new Map(
+    lanes.map((lane) => [lane.id, { ...lane, second: second.get(lane.id) }]),
+  );
+  for (const [id, bars] of second) {
+    if (!known.has(id)) known.set(id, { id, bars: [], on: false, marks: [], second: bars });
+  }
+  return sortLanes(ctx.whole, [...known.keys()]).map((id) => /** @type {any} */ (known.get(id)));
 }
 
 /**
@@ -248,6 +267,7 @@ function tools(ctx, range) {
         ? words.t('time.command', { n: number })
         : '';
   const strip = follow || ctx.focus === 'crowd' ? null : chapterStrip(ctx);
+  const second = secondOf(ctx);
   return h(
     'div.tools',
     { key: 'tools' },
@@ -256,6 +276,7 @@ function tools(ctx, range) {
     follow ? h('button.link', { onClick: () => act.unfollow() }, words.t('time.unfollow')) : null,
     strip && ctx.compact ? null : chips(ctx),
     ctx.ui.reaching ? h('span.soft', null, words.t('loading.earlier')) : null,
+    second ? h('span.thin', null, words.t('fork.thin', { cluster: second.cluster })) : null,
     allAsWanted(ctx),
     h(
       'span.right',

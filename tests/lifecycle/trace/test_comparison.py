@@ -72,7 +72,11 @@ def test_generated_names_and_random_volumes_are_the_same_in_both() -> None:
         for session in (there, here)
     ]
     assert len(pods[0]) == 3 and pods[0].isdisjoint(pods[1])
-    differ = {(one["kind"], one["what"]) for one in compared(there, here, seq)["differences"]}
+    differences = compared(there, here, seq)["differences"]
+    for one in differences:
+        if one["kind"] == "Pod":
+            assert (one["name_there"] in pods[0], one["name"] in pods[1]) == (True, True)
+    differ = {(one["kind"], one["what"]) for one in differences}
     assert differ <= {("ConfigMap", "existence"), ("Pod", "spec.nodeName")}
 
 
