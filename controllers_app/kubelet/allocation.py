@@ -7,7 +7,7 @@ predicate.go and pkg/scheduler/eventhandlers.go (AdmissionCheck).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import msgspec
@@ -35,6 +35,9 @@ class Holder(Protocol):
     @property
     def requests(self) -> Amounts: ...
 
+    @property
+    def is_over(self) -> bool: ...
+
 
 class Pending(msgspec.Struct, frozen=True):
     """A resize that was not made, why not, and the spec that asks for it."""
@@ -45,18 +48,18 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class Allocation:
-    """What the pods of one node were given. `others` are those that are not over."""
+    """What the pods of one node were given. `holders` are all that its kubelet knows."""
 
     def __init__(
         self,
         allocatable: Mapping[str, str],
         node: Callable[[], Object | None],
-        others: Callable[[], Iterable[Holder]],
+        holders: Callable[[], Collection[Holder]],
         version: Release,
     ) -> None:
         self._allocatable = nodeinfo.amounts(allocatable)
         self._node = node
-        self._others = others
+        self._holders = holders
         self._version = version
 
     def refusal(self, new: Holder) -> tuple[str, str] | None:
@@ -88,19 +91,22 @@ class Allocation:
 
     def _lacks(self, pod: Object, asked: Amounts) -> Iterator[tuple[str, str]]:
         """What the node has too little of, beside what the others hold."""
-        used: Amounts = {PODS: 0}
-        uid = meta.uid_of(pod)
-        for other in self._others():
-            if meta.uid_of(other.pod) != uid:
-                used[PODS] += 1
-                for name, amount in other.requests.items():
-                    used[name] = used.get(name, 0) + amount
+        allocatable, holders = self._allocatable, self._holders()
+        if not asked and len(holders) <= allocatable.get(PODS, 0):  # it is one of them
+            return
+        others = self._others(pod, holders)
         wanted = {PODS: 1, **asked}
-        for name in sorted(wanted.keys() & self._allocatable.keys(), key=_rank):
-            most, taken = self._allocatable[name], used.get(name, 0)
-            if wanted[name] > 0 and wanted[name] > most - taken:
-                numbers = f"requested: {wanted[name]}, used: {taken}, capacity: {most}"
+        for name in sorted(wanted.keys() & allocatable.keys(), key=_rank):
+            most, amount = allocatable[name], wanted[name]
+            taken = sum(1 if name == PODS else one.requests.get(name, 0) for one in others)
+            if amount > 0 and amount > most - taken:
+                numbers = f"requested: {amount}, used: {taken}, capacity: {most}"
                 yield name, f"Node didn't have enough resource: {name}, {numbers}"
+
+    def _others(self, pod: Object, holders: Iterable[Holder]) -> list[Holder]:
+        """Those beside the pod that hold something of the node."""
+        uid = meta.uid_of(pod)
+        return [one for one in holders if not one.is_over and meta.uid_of(one.pod) != uid]
 
     def _misfits(self, pod: Object) -> Iterator[tuple[str, str]]:
         """The plugins of the scheduler that say no, had they been asked, with their reasons."""
@@ -116,8 +122,7 @@ class Allocation:
         ports = nodeinfo.host_ports(pod, sidecars=sidecars)
         if ports and any(
             node_ports.collide(ports, nodeinfo.host_ports(other.pod, sidecars=sidecars))
-            for other in self._others()
-            if meta.uid_of(other.pod) != meta.uid_of(pod)
+            for other in self._others(pod, self._holders())
         ):
             yield "NodePorts", "node(s) didn't have free ports for the requested pod ports"
         tolerations = spec.get("tolerations") or ()

@@ -42,7 +42,7 @@ class Kubelet:
         self._allocation = Allocation(
             self._status.capacity()["allocatable"],
             lambda: self._nodes.get(dependencies.name),
-            lambda: [each.share for each in self.workers.values() if not each.share.is_over],
+            lambda: [each.share for each in self.workers.values()],
             dependencies.release,
         )
 
