@@ -9,6 +9,7 @@ Models go-jose as kubernetes uses it (pkg/serviceaccount/jwt.go, go-oidc's verif
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 from typing import Any
@@ -17,6 +18,7 @@ import msgspec
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 TOKEN_BYTES_MAX = 64 << 10
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 _CURVES = {"ES256": ("P-256", 32), "ES384": ("P-384", 48), "ES512": ("P-521", 66)}
 
 
@@ -153,19 +155,28 @@ def key_id(key: Any) -> str:
 
 def sign(claims: dict[str, Any], key: Any, name: str) -> str:
     """Signs an ES256 token; equal claims give equal tokens (RFC 6979)."""
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-    header = encode(compact({"alg": "ES256", "kid": name}))
-    signed = f"{header}.{encode(compact(claims))}"
-    algorithm = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
-    r, s = decode_dss_signature(key.sign(signed.encode(), algorithm))
+    signed = f"{_header(name)}.{encode(compact(claims))}"
+    r, s = decode_dss_signature(key.sign(signed.encode(), _algorithm()))
     return f"{signed}.{encode(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
+@functools.lru_cache(16)
+def _header(name: str) -> str:
+    return encode(compact({"alg": "ES256", "kid": name}))
+
+
+@functools.cache
+def _algorithm() -> Any:
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
+
+
 def compact(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    return _compact(value).encode()
 
 
 def encode(raw: bytes) -> str:
