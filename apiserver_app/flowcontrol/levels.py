@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-import orjson
 
 from apiserver_app.flowcontrol.borrowing import Account, Bounds
 from apiserver_app.flowcontrol.metrics import Tally
@@ -46,7 +45,7 @@ class Flow:
     decision: Decision = field(init=False)  # about a request of one seat that is served at once
 
     def __post_init__(self) -> None:
-        self.decision = Decision("allow", orjson.Fragment(compact.encode(self.detail)))
+        self.decision = Decision("allow", msgspec.Raw(compact.encode(self.detail)))
 
 
 class Queue(msgspec.Struct, eq=False):

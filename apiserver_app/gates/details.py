@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
+import msgspec
 
 from apiserver_app import authprotocols as auth
 from apiserver_app.authprotocols import Try
@@ -58,8 +58,8 @@ class Allowed:
         return kept
 
 
-def _encoded(detail: Object) -> orjson.Fragment:
-    return orjson.Fragment(compact.encode(detail))
+def _encoded(detail: Object) -> msgspec.Raw:
+    return msgspec.Raw(compact.encode(detail))
 
 
 def authentication(user: User | None, tries: Sequence[Try]) -> Object:

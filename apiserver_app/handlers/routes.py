@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 
-import orjson
+import msgspec
 
 from apiserver_app.handlers.input.readpath import Read
 from apiserver_app.machinery.kinds.kinds import Resources
@@ -45,12 +45,12 @@ def owner(group: str) -> str:
     return _OWNERS.get(group, KUBE)
 
 
-def of_resource(info: ResourceInfo, read: Read | None = None) -> orjson.Fragment:
+def of_resource(info: ResourceInfo, read: Read | None = None) -> msgspec.Raw:
     """Of a built-in resource; `read` says where a read is served from."""
     return _encoded(owner(info.group), RESTFUL, read)
 
 
-def of_path(path: str, resources: Resources) -> orjson.Fragment:
+def of_path(path: str, resources: Resources) -> msgspec.Raw:
     """Of a path that is no resource, and that there is."""
     return _encoded(*place_of(path, resources), None)
 
@@ -75,9 +75,9 @@ def place_of(path: str, resources: Resources) -> tuple[str, str]:
 
 
 @functools.lru_cache(64)
-def _encoded(server: str, mux: str, read: Read | None) -> orjson.Fragment:
+def _encoded(server: str, mux: str, read: Read | None) -> msgspec.Raw:
     """The same few come again and again, so they are encoded once."""
     detail = _detail(server, mux)
     if read is not None:
         detail["read"] = read._asdict()
-    return orjson.Fragment(compact.encode(detail))
+    return msgspec.Raw(compact.encode(detail))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 import orjson
 
 MASKED = "<masked>"
@@ -39,8 +40,8 @@ def masked(value: Any) -> Any:
         return {name: _member(name, one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [masked(one) for one in value]
-    if isinstance(value, orjson.Fragment):
-        return masked(orjson.loads(orjson.dumps(value)))
+    if isinstance(value, msgspec.Raw):
+        return masked(msgspec.json.decode(value))
     return value
 
 

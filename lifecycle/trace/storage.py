@@ -58,10 +58,10 @@ def texts(backend: Backend, first: int, last: int) -> list[msgspec.Raw]:
 def cut(backend: Backend, last: int) -> list[Segment]:
     """The records up to `last` of the segment that goes on behind it, if one does."""
     return [
-        Segment(one.first, last, records[-1]["t"], pack(b",".join(map(orjson.dumps, records))))
+        Segment(one.first, last, msgspec.json.decode(raws[-1])["t"], pack(b",".join(raws)))
         for one in backend.segments(last, last)
         if one.last > last
-        for records in ([record for record in unpack(one) if record["seq"] <= last],)
+        for raws in (texts(backend, one.first, last),)
     ]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+import msgspec
 import orjson
 
 from apiserver_app.admission.plugin import CREATE, UPDATE, Attributes
@@ -70,7 +71,7 @@ class Write(Operation):
             fieldowners.track(request, obj, None)
         word = f"{len(set_)} default{'s' if len(set_) != 1 else ''} set" if set_ else "well formed"
         # encoded now: the values are parts of the object, which goes on changing
-        ops = orjson.Fragment(orjson.dumps(set_)) if set_ else []
+        ops = msgspec.Raw(orjson.dumps(set_)) if set_ else []
         detail: Object = {"word": word, "ops": ops}
         if unknown:
             detail["unknown"] = unknown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
 
 from apiserver_app.machinery import errors, meta
@@ -200,7 +200,7 @@ def test_it_writes_under_its_own_service_account(lab: Lab) -> None:
         if kind == "request" and fields[1] == "replicaset"
     }  # fmt: skip
     users = {
-        orjson.loads(orjson.dumps(fields[2]))["user"]["name"]
+        msgspec.json.decode(fields[2])["user"]["name"]
         for _, _, kind, span, fields in records
         if kind == "gate" and fields[0] == "authentication" and span in spans
     }

@@ -222,8 +222,22 @@ def test_every_kind_is_encoded_with_its_fields_in_order(kind: str) -> None:
     fields = tuple(range(len(KINDS[kind])))
     record = orjson.loads(recorder.encode_record(1, 2, kind, 3, fields))
     assert list(record) == ["seq", "t", "kind", "span", *KINDS[kind]]
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(TypeError, match="positional"):
         recorder.encode_record(1, 2, kind, 3, (*fields, "one too many"))
+
+
+def test_a_text_or_number_of_a_class_of_its_own_is_told_as_what_it_is() -> None:
+    class Text(str):
+        pass
+
+    class Number(int):
+        pass
+
+    fields = ("a", "allow", {"word": Text("x"), "count": Number(3), "all": [Text("y")]})
+    record = orjson.loads(recorder.encode_record(1, 2, "gate", 1, fields))
+    assert record["detail"] == {"word": "x", "count": 3, "all": ["y"]}
+    with pytest.raises(TypeError, match="cannot hold a object"):
+        recorder.encode_record(1, 2, "gate", 1, ("a", "allow", object()))
 
 
 def test_a_large_commit_is_told_in_batches_of_bounded_size() -> None:
