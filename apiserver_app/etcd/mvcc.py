@@ -14,6 +14,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from apiserver_app.etcd.backend import Backend, LogRow
 from apiserver_app.etcd.errors import CompactedError, FutureRevError, StoreError
 from apiserver_app.etcd.tombstones import Tombstones
@@ -30,7 +32,7 @@ class Entry(NamedTuple):
     lease: int = 0
 
 
-class Event(NamedTuple):
+class Event(msgspec.Struct, frozen=True):
     """One change: `entry` is None after a delete. `payload` is what the writer attached."""
 
     revision: int

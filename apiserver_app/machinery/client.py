@@ -10,7 +10,9 @@ Models kubernetes staging/src/k8s.io/client-go/kubernetes and tools/watch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from apiserver_app.machinery.meta import Object
 
@@ -20,7 +22,7 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-class WatchEvent(NamedTuple):
+class WatchEvent(msgspec.Struct, frozen=True):
     type: str  # ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
     object: Object
 

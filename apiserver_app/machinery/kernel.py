@@ -387,9 +387,7 @@ class Kernel:
         if self._dropped:
             self._trim()
         foreground, background = self._timers
-        if (foreground and foreground[0][:2] < hop[:2]) or (
-            background and background[0][:2] < hop[:2]
-        ):
+        if (foreground and foreground[0] < hop) or (background and background[0] < hop):
             self.fire_timer(hop[0], jump=False)
             return
         if self._ready[INSIDE]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 import orjson
 
 from apiserver_app.etcd import mvcc
@@ -31,7 +32,7 @@ _UNDECODED = ("events",)
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """One decoded revision of an object. The obj of a delete carries the delete's revision."""
 
     revision: int
