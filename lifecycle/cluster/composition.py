@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import itertools
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -228,9 +229,12 @@ class Cluster:
         """Whoever is told that the cluster is ready may send a pod at once."""
         end = self.kernel.now + NODES_SECONDS_MAX * kernels.SECOND
         while self.kernel.now < end:
-            taking = sum(_takes_pods(node) for node in self.cache.list("nodes"))
-            if taking >= self.inputs.nodes:
-                return
+            nodes = self.cache.list("nodes")
+            spare = len(nodes) - self.inputs.nodes
+            if spare >= 0:  # and no more of them than these are still to be waited for
+                waiting = (node for node in nodes if not _takes_pods(node))
+                if next(itertools.islice(waiting, spare, None), None) is None:
+                    return
             await self.kernel.sleep(NODES_LOOK_SECONDS)
 
     def _info(self) -> dict[str, Any]:
