@@ -7,6 +7,7 @@ that bodies get past routing. Whatever is sent: no 5xx, an error is a Status, an
 from __future__ import annotations
 
 import base64
+import http.client
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.fuzz import servererrors
 from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo
 
 EXAMPLES = 3 * FUZZ
+HEADERS_MAX = 200  # a hundred unknown fields are a hundred warnings, and Python reads no more
 # what a stream would wait for is not what this asks about
 STREAMS = ("watch", "follow")
 WATCHES = "/watch/"  # nothing but a stream
@@ -91,7 +93,11 @@ def _aim(case: Any) -> None:
 @pytest.fixture(scope="module")
 def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     where = tmp_path_factory.mktemp("fuzzed")
-    with Demo(where / "data", "--speed", "max", driver=REAL) as demo:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Demo(where / "data", "--speed", "max", driver=REAL) as demo,
+    ):
+        patch.setattr(http.client, "_MAXHEADERS", HEADERS_MAX)
         yield Caller(demo, where)
 
 
