@@ -59,18 +59,8 @@ def until_installed(demo: Demo) -> None:
     """Wait until the cluster's own pods run, so that no breakpoint, fault or headline is theirs."""
     until(lambda: "kubeadm-config" in objects(demo, "configmaps", "kube-system"))
     own = "kube-system"
-    until(
-        lambda: all(
-            one.get("status", {}).get("readyReplicas") == one["spec"]["replicas"]
-            for one in objects(demo, "deployments", own).values()
-        )
-    )
-    until(
-        lambda: all(
-            one["status"].get("numberReady") == one["status"]["desiredNumberScheduled"] > 0
-            for one in objects(demo, "daemonsets", own).values()
-        )
-    )
+    until(lambda: _ready(objects(demo, "deployments", own), "replicas", "readyReplicas"))
+    until(lambda: _ready(objects(demo, "daemonsets", own), "desiredNumberScheduled", "numberReady"))
 
 
 def until(true: Callable[[], Any]) -> Any:
@@ -113,6 +103,12 @@ def pod(name: str, **spec: Any) -> str:
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
         "spec": {"containers": containers, **spec},
     })  # fmt: skip
+
+
+def _ready(found: dict[str, Any], wanted: str, ready: str) -> bool:
+    """Whether there are any, and as many of each are ready as its spec or status wants."""
+    facts = [{**one.get("status", {}), **one["spec"]} for one in found.values()]
+    return bool(facts) and all(one.get(ready, 0) == one.get(wanted, 0) > 0 for one in facts)
 
 
 def _json(demo: Demo, path: str) -> Any:
