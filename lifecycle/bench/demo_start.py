@@ -41,7 +41,10 @@ def _measure(folder: Path, number: int) -> dict[str, Any]:
 
 
 # more than what a class may have in its cluster
-LIMITS = {"pods": 20_000, "namespace-pods": 20_000, "namespace-objects": 50_000}
+LIMITS = {
+    "pods": 20_000, "namespace-pods": 20_000, "namespace-objects": 200_000,
+    "objects": 400_000, "bytes": 1 << 30,
+}  # fmt: skip
 
 
 class Demo(Api):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,21 @@ async def _until_ready(demo: Demo, nodes: int) -> float:
     )
     await reader.readuntil(b"\r\n\r\n")
     ready: set[str] = set()
-    while len(ready) < nodes:
-        line = await reader.readline()
-        if not line:
-            raise RuntimeError(f"only {len(ready)} of {nodes} nodes became Ready")
-        if not line.startswith(b"{"):  # the length of a chunk
-            continue
+    async for line in _lines(reader):
         node = json.loads(line)["object"]
         conditions = node.get("status", {}).get("conditions", ())
         if any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
             ready.add(node["metadata"]["name"])
-    writer.close()
-    return time.monotonic()
+        if len(ready) == nodes:
+            writer.close()
+            return time.monotonic()
+    raise RuntimeError(f"only {len(ready)} of {nodes} nodes became Ready")
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """The lines of a chunked body; a chunk may end anywhere in one."""
+    rest = b""
+    while size := int(await reader.readline() or b"0", 16):
+        *lines, rest = (rest + (await reader.readexactly(size + 2))[:-2]).split(b"\n")
+        for line in lines:
+            yield line

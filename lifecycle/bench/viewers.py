@@ -28,8 +28,9 @@ _BINARY = 2
 def run(runs: int = harness.RUNS) -> dict[str, Any]:
     """Frames at VIEWERS viewers while PODS pods start, and joining while many start."""
     return harness.repeated(
-        "viewers", lambda: _with_demo(PODS, _live), runs, viewers=VIEWERS, joiners=JOINERS
-    )
+        "viewers", lambda: _with_demo(PODS, _live, JOINED_PODS), runs,
+        viewers=VIEWERS, joiners=JOINERS,
+    )  # fmt: skip
 
 
 def joining(pods: int, runs: int = harness.RUNS) -> dict[str, Any]:
@@ -37,9 +38,10 @@ def joining(pods: int, runs: int = harness.RUNS) -> dict[str, Any]:
     return harness.repeated("joining", lambda: _with_demo(pods, _join), runs, pods=pods)
 
 
-def _with_demo(pods: int, measure: Any) -> dict[str, Any]:
+def _with_demo(pods: int, measure: Any, more: int = 0) -> dict[str, Any]:
+    """`more` pods start later on."""
     with tempfile.TemporaryDirectory() as name:
-        demo = Demo(Path(name), nodes=lifecycle_pods.nodes_for(pods))
+        demo = Demo(Path(name), nodes=lifecycle_pods.nodes_for(pods + more))
         try:
             result: dict[str, Any] = asyncio.run(measure(demo, pods))
             return result
