@@ -16,6 +16,21 @@ YOUNG_MAX = 10_000  # objects that a collection looks at: some milliseconds
 # and this part of all when there is nothing else to do
 GROWN_MIN, SHARE = 100_000, 4
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # glibc's malloc.h
+TRIM_BYTES, MAPPED_BYTES = 1 << 20, 256 << 10
+
+
+def bound_heap() -> None:
+    """One heap for all threads, which would keep what each grew to; and a block of its own for what
+    is large, given back as soon as it is free. Left alone, glibc takes even 32 MiB from the heap
+    once it has freed as much, and a flood of large bodies leaves holes there.
+    """
+    call = getattr(ctypes.CDLL(None), "mallopt", None)
+    if call is not None:
+        call(M_ARENA_MAX, 1)
+        call(M_TRIM_THRESHOLD, TRIM_BYTES)
+        call(M_MMAP_THRESHOLD, MAPPED_BYTES)
+
 
 def trim() -> bool:
     """Releases free memory, which takes a few milliseconds; returns whether there was any."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import functools
 import gc
 import json
@@ -30,15 +29,13 @@ from lifecycle.hosting.worker import process
 
 DEADLINE_SECONDS = 4.5
 GC_THRESHOLD = 3000
-M_TRIM_THRESHOLD, M_ARENA_MAX = -1, -8  # glibc's malloc.h
-TRIM_BYTES = 128 << 10
 LAST_ANSWERS_SECONDS = 0.5
 
 
 def run(prepared: preparation.Prepared) -> int:
     """Serve until a signal or until the worker is given up; the exit code."""
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # --single-process: the driver's own store
-    _share_one_heap()
+    memory.bound_heap()
     _open_files()
     return Edge(prepared).run()
 
@@ -234,14 +231,6 @@ def load_django() -> Any:
     from channels.routing import get_default_application
 
     return get_default_application()
-
-
-def _share_one_heap() -> None:
-    """Views run in threads of their own; glibc would give each a heap and keep what it grew to."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(M_ARENA_MAX, 1)
-        mallopt(M_TRIM_THRESHOLD, TRIM_BYTES)
 
 
 def _open_files() -> None:

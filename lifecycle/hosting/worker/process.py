@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lifecycle.hosting import board, child, logfile, storecheck
+from lifecycle.hosting import board, child, logfile, memory, storecheck
 from lifecycle.hosting.options import Options
 from lifecycle.hosting.port import frames, links
 
@@ -102,6 +102,7 @@ class Built:
 def main(arguments: Sequence[str]) -> int:
     """`manage.py demo-worker FD OPTIONS BOARD`, started by the edge only."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the edge ends it by SIGABRT for its stacks
+    memory.bound_heap()
     gc.disable()  # nothing of what is imported now is garbage
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # the driver's slices call the store directly
     end = socket.socket(fileno=int(arguments[0]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -47,3 +49,31 @@ def test_cycles_that_die_after_they_were_frozen_are_found_in_the_end(
         most = max(most, Knot.alive)
     assert 1_000 < most < 15_000  # of 40,000
     assert gc.get_freeze_count() > 0
+
+
+FLOOD = """
+from lifecycle.hosting import memory
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4 // 1024
+
+memory.bound_heap()
+before = resident()
+b"x" * (16 << 20)
+large, small = [], []
+for _ in range(200):
+    large.append(b"x" * 900_000)
+    small.append(b"x" * 4_000)
+most = resident()
+large.clear()
+print(most - before, resident() - before)
+"""
+
+
+def test_a_flood_of_large_bodies_leaves_no_holes_in_the_heap() -> None:
+    out = subprocess.run(
+        [sys.executable, "-c", FLOOD], capture_output=True, text=True, check=True
+    ).stdout
+    most, left = map(int, out.split())
+    assert most > 150  # MiB
+    assert left < 10
