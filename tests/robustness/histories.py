@@ -170,8 +170,8 @@ class Run:
         self.close()
 
     def _last_write(self) -> int:
-        """The revision of one more write, which is refused while a disk that has just healed is
-        not yet seen to have."""
+        """The revision of one more write. It is refused (500) while a disk that has just healed is
+        not yet seen to have, and by the worker that ends when it is seen (503, try again)."""
         deadline = time.monotonic() + WAIT_SECONDS
         for number in itertools.count():
             body = _body(f"end-{number}", "end", 0)
@@ -179,7 +179,7 @@ class Run:
                 code, answer = self._reconnected().ask("POST", CONFIGMAPS, body)
                 if code == 201:
                     return int(answer["metadata"]["resourceVersion"])
-                assert code == 500 and time.monotonic() < deadline, answer
+                assert code in (500, 503) and time.monotonic() < deadline, answer
             time.sleep(0.05)
         raise AssertionError
 
