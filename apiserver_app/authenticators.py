@@ -99,11 +99,13 @@ def spawn_discovery(issuers: Sequence[oidc.Oidc], kernel: Kernel) -> list[Task]:
     """Spawns a task per issuer that fetches its discovery document until it succeeds."""
     return [
         kernel.spawn(
-            f"apiserver/oidc {issuer.settings.issuer}", issuer.initialize(kernel),
-            background=True, span=0,
+            f"apiserver/oidc {issuer.settings.issuer}",
+            issuer.initialize(kernel),
+            background=True,
+            span=0,
         )
         for issuer in issuers
-    ]  # fmt: skip
+    ]
 
 
 class LoadError(FlagError):
@@ -244,11 +246,13 @@ def _remote(
             )
             authenticators.append(
                 Webhook(
-                    target, transport, audiences(flags),
+                    target,
+                    transport,
+                    audiences(flags),
                     flags.authentication_token_webhook_version,
                     flags.authentication_token_webhook_cache_ttl,
                 )
-            )  # fmt: skip
+            )
     except ValueError as error:
         raise FlagError(str(error)) from error
     return authenticators

@@ -24,9 +24,12 @@ OUT_OF_BUDGET = (
 )
 # of an expression, for which its task gives others a turn as for one of many things
 COST_OF_WORK = 400
-_KEPT = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation",
-         "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
-         "annotations", "finalizers")  # fmt: skip
+_KEPT = tuple(
+    """
+    name generateName namespace uid resourceVersion generation creationTimestamp deletionTimestamp
+    deletionGracePeriodSeconds labels annotations finalizers
+    """.split()
+)
 
 
 class OutOfBudget(Exception):

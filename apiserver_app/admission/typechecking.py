@@ -67,9 +67,11 @@ class TypeChecker:
             if params is not None:
                 types["params"] = params
             environment = Environment(
-                self._version, params=spec.get("paramKind") is not None,
-                variables=spec.get("variables") or (), types=types,
-            )  # fmt: skip
+                self._version,
+                params=spec.get("paramKind") is not None,
+                variables=spec.get("variables") or (),
+                types=types,
+            )
             environments.append((info, environment))
         return environments
 
@@ -125,7 +127,7 @@ class _Fields(Mapping[str, "Type"]):
 
         self._fields = {
             name: field for key, field in schema.fields.items() if (name := escaped(key))
-        }  # fmt: skip
+        }
 
     def __getitem__(self, name: str) -> Type:
         return _type(self._fields[name])

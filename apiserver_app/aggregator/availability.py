@@ -69,8 +69,10 @@ class Availability:
         kernel = self._dependencies.kernel
         self._dependencies.probe.tell("component", NAME, "starting", {}, span=0)
         for resource, concerned in (
-            (KEY, self._changed), (SERVICES, self._of_service), (SLICES, self._of_slice),
-        ):  # fmt: skip
+            (KEY, self._changed),
+            (SERVICES, self._of_service),
+            (SLICES, self._of_slice),
+        ):
             task = self._follow(resource, concerned)
             kernel.spawn(f"{NAME}/{resource}", task, span=0, background=True)
         kernel.spawn(NAME, self._work(), span=0, background=True)

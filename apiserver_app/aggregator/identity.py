@@ -22,8 +22,10 @@ def headers(user: User, version: Release) -> list[tuple[str, str]]:
         out.append((UID, user.uid))
     out += [(GROUP, group) for group in user.groups]
     for key, values in user.extra.items():
-        out += [(EXTRA + urllib.parse.quote(key.lower(), safe="!#$&'*+-.^_`|~"), value)
-                for value in values]  # fmt: skip
+        out += [
+            (EXTRA + urllib.parse.quote(key.lower(), safe="!#$&'*+-.^_`|~"), value)
+            for value in values
+        ]
     return out
 
 

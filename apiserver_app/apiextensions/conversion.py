@@ -67,17 +67,21 @@ class Webhook:
             "kind": "ConversionReview",
             "apiVersion": f"apiextensions.k8s.io/{self._version}",
             "request": {
-                "uid": uid, "desiredAPIVersion": api_version, "objects": list(objects),
+                "uid": uid,
+                "desiredAPIVersion": api_version,
+                "objects": list(objects),
             },
-        }  # fmt: skip
+        }
         client = self._config.get("clientConfig") or {}
         service = client.get("service")
         to: str | outbound.ServiceTarget = client.get("url") or ""
         if service is not None:
             to = outbound.ServiceTarget(
-                service.get("namespace", ""), service.get("name", ""),
-                service.get("port") or 443, service.get("path") or "",
-            )  # fmt: skip
+                service.get("namespace", ""),
+                service.get("name", ""),
+                service.get("port") or 443,
+                service.get("path") or "",
+            )
         try:
             bundle = base64.b64decode(client.get("caBundle") or "").decode()
         except (binascii.Error, UnicodeDecodeError):

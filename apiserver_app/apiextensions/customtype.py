@@ -222,9 +222,10 @@ def _warnings(definition: Object, version: Object, info: ResourceInfo) -> tuple[
     better = [
         other["name"]
         for other in customresources.versions(definition)
-        if other.get("served") and not other.get("deprecated")
+        if other.get("served")
+        and not other.get("deprecated")
         and rank(other["name"]) > rank(info.version)
-    ]  # fmt: skip
+    ]
     text = f"{spec['group']}/{info.version} {kind} is deprecated"
     if better:
         text += f"; use {spec['group']}/{max(better, key=rank)} {kind}"

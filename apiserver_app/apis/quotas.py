@@ -92,8 +92,9 @@ class PodEvaluator(Evaluator):
         for field in ("containers", "initContainers"):
             for container in obj["spec"].get(field) or ():
                 resources = container.get("resources") or {}
-                set_amounts = _compute(amounts(resources.get("requests")),
-                                amounts(resources.get("limits")))  # fmt: skip
+                set_amounts = _compute(
+                    amounts(resources.get("requests")), amounts(resources.get("limits"))
+                )
                 for name in required:
                     if name not in set_amounts:
                         lacking.setdefault(name, []).append(container["name"])

@@ -27,11 +27,13 @@ from apiserver_app.machinery.meta import Object, User
 
 AGENT_LENGTH_MAX = 1024
 DECISION, REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
-_ORDER = (
-    "kind", "apiVersion", "level", "auditID", "stage", "requestURI", "verb", "user",
-    "impersonatedUser", "sourceIPs", "userAgent", "objectRef", "responseStatus", "requestObject",
-    "responseObject", "requestReceivedTimestamp", "stageTimestamp", "annotations",
-)  # fmt: skip
+_ORDER = tuple(
+    """
+    kind apiVersion level auditID stage requestURI verb user impersonatedUser sourceIPs userAgent
+    objectRef responseStatus requestObject responseObject requestReceivedTimestamp stageTimestamp
+    annotations
+    """.split()
+)
 OBJECTS = ("requestObject", "responseObject")
 # webhooks' patches are logged from this level on
 _PATCH = "patch.webhook.admission.k8s.io/"

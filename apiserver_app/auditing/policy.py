@@ -49,9 +49,11 @@ class Policy:
         for number, rule in enumerate(policy["rules"], 1):
             own_setting = rule.get("omitManagedFields")
             finding = Finding(
-                number, rule["level"], omitted | frozenset(rule.get("omitStages") or ()),
+                number,
+                rule["level"],
+                omitted | frozenset(rule.get("omitStages") or ()),
                 managers if own_setting is None else bool(own_setting),
-            )  # fmt: skip
+            )
             self._rules.append((rule, finding))
         self._otherwise = Finding(0, "None", omitted, managers)
 

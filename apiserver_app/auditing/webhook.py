@@ -134,9 +134,9 @@ class Webhook:
     async def _send(self, batch: list[bytes]) -> bool:
         target, pause, reason = self.settings.target, self.settings.backoff_seconds, ""
         items = [orjson.Fragment(event) for event in batch]
-        body = orjson.dumps({
-            "kind": "EventList", "apiVersion": API_VERSION, "metadata": {}, "items": items,
-        })  # fmt: skip
+        body = orjson.dumps(
+            {"kind": "EventList", "apiVersion": API_VERSION, "metadata": {}, "items": items}
+        )
         call = outbound.Call(
             to=target.url, body=body, ca_pem=target.ca_pem, insecure=target.insecure,
             client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,

@@ -29,9 +29,11 @@ _RBAC = "rbac.authorization.k8s.io"
 _AGGREGATE = f"{_RBAC}/aggregate-to-"
 _FLOW = "flowcontrol.apiserver.k8s.io"
 _FLOW_VERSIONS = (
-    (Release(29), "v1"), (Release(26), "v1beta3"), (Release(23), "v1beta2"),
+    (Release(29), "v1"),
+    (Release(26), "v1beta3"),
+    (Release(23), "v1beta2"),
     (Release(20), "v1beta1"),
-)  # fmt: skip
+)
 _CRITICAL = 2_000_000_000
 
 Item = tuple[str, str, Object]  # resource key, namespace, object
@@ -135,8 +137,9 @@ def joining(client_ca: str) -> list[Item]:
     named = {"name": joins.INFO, "namespace": joins.PUBLIC}
     items: list[Item] = [("configmaps", joins.PUBLIC, _object("v1", "ConfigMap", named, data=data))]
     for name, namespace, lines in (
-        (joins.INFO_ROLE, joins.PUBLIC, joins.INFO_RULES), (joins.GET_NODES, "", joins.NODE_RULES),
-    ):  # fmt: skip
+        (joins.INFO_ROLE, joins.PUBLIC, joins.INFO_RULES),
+        (joins.GET_NODES, "", joins.NODE_RULES),
+    ):
         kind = "Role" if namespace else "ClusterRole"
         role = _object(f"{_RBAC}/v1", kind, {"name": name})
         if namespace:

@@ -39,9 +39,11 @@ _HANDLED = {f"2.5.29.{one}" for one in (14, 15, 17, 19, 30, 31, 32, 33, 35, 36, 
 }
 # signature algorithms that Go refuses
 _WEAK = {
-    "1.2.840.113549.1.1.4": "MD5-RSA", "1.2.840.113549.1.1.5": "SHA1-RSA",
-    "1.2.840.10045.4.1": "ECDSA-SHA1", "1.2.840.10040.4.3": "DSA-SHA1",
-}  # fmt: skip
+    "1.2.840.113549.1.1.4": "MD5-RSA",
+    "1.2.840.113549.1.1.5": "SHA1-RSA",
+    "1.2.840.10045.4.1": "ECDSA-SHA1",
+    "1.2.840.10040.4.3": "DSA-SHA1",
+}
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 

@@ -119,8 +119,10 @@ def from_jwk(jwk: dict[str, Any]) -> Any:
         if jwk["kty"] == "RSA":
             return rsa.RSAPublicNumbers(_number(jwk["e"]), _number(jwk["n"])).public_key()
         curves: dict[str, Any] = {
-            "P-256": ec.SECP256R1, "P-384": ec.SECP384R1, "P-521": ec.SECP521R1,
-        }  # fmt: skip
+            "P-256": ec.SECP256R1,
+            "P-384": ec.SECP384R1,
+            "P-521": ec.SECP521R1,
+        }
         curve = curves[jwk["crv"]]()
         return ec.EllipticCurvePublicNumbers(
             _number(jwk["x"]), _number(jwk["y"]), curve

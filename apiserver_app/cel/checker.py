@@ -31,10 +31,11 @@ from apiserver_app.cel.types import BOOL, DYN, ERROR, INT, Type
 from apiserver_app.machinery.releases import Release
 
 TYPE_NAMES = frozenset(
-    ("int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type",
-     "google.protobuf.Timestamp", "google.protobuf.Duration", "optional_type", "net.IP",
-     "net.CIDR")
-)  # fmt: skip
+    """
+    int uint double bool string bytes list map null_type type google.protobuf.Timestamp
+    google.protobuf.Duration optional_type net.IP net.CIDR
+    """.split()
+)
 _KEYWORD_FIELDS = Release(31)  # since when reserved words may name fields
 _DEFAULT_FIELDS: Mapping[str, Type] = {}
 

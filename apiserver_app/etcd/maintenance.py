@@ -51,10 +51,12 @@ def hash_kv(server: Server, revision: int = 0) -> int:
 def snapshot(server: Server) -> bytes:
     entries, size = ranges.entries(server.store, ALL), size_bytes(server)
     head = {
-        "hash": hash_kv(server), "revision": server.store.revision,
-        "totalKey": len(entries) + RAFT_ENTRIES, "totalSize": size,
+        "hash": hash_kv(server),
+        "revision": server.store.revision,
+        "totalKey": len(entries) + RAFT_ENTRIES,
+        "totalSize": size,
         "version": f"{server.version.rpartition('.')[0]}.0" if minor(server) >= 6 else "",
-    }  # fmt: skip
+    }
     body = b"".join(
         b"%d %d\n%s%s" % (len(one.key.encode()), len(one.value), one.key.encode(), one.value)
         for one in entries

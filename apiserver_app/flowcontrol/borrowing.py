@@ -96,9 +96,7 @@ class Account:
     @property
     def lowest(self) -> int:
         """Returns the guaranteed seats: the recent peak, at most the nominal seats."""
-        peak = self.high_watermark if self.exempt else min(
-            self.bounds.nominal, self.high_watermark
-        )  # fmt: skip
+        peak = self.high_watermark if self.exempt else min(self.bounds.nominal, self.high_watermark)
         return max(self.bounds.minimum, peak)
 
 

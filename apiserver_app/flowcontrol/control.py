@@ -107,8 +107,9 @@ class Control:
             raise error from refused
         detail = {
             **_work_detail(flow, work, None),
-            "position": taken.position, "waited": taken.waited,
-        }  # fmt: skip
+            "position": taken.position,
+            "waited": taken.waited,
+        }
         if taken.queue is not None:
             detail["queue"] = taken.queue.index
         request.seats, request.waited = taken, taken.waited
@@ -145,9 +146,7 @@ class Control:
         if shape.queues:
             digest = hashlib.sha256(name.encode() + b"\0" + distinguisher.encode()).digest()
             hand = deal(int.from_bytes(digest[:8], "little"), shape.queues, shape.hand)
-        detail: Object = {
-            "word": level.name, "flowSchema": name, "priorityLevel": level.name,
-        }  # fmt: skip
+        detail: Object = {"word": level.name, "flowSchema": name, "priorityLevel": level.name}
         if not shape.exempt:
             detail["limit"], nominal = level.account.current, shape.bounds.nominal
             if detail["limit"] != nominal:

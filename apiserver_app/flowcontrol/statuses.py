@@ -39,9 +39,11 @@ async def reconcile(client: Client, reader: Reader, now: Callable[[], int]) -> N
             continue
         desired["lastTransitionTime"] = meta.rfc3339(now())
         body = {
-            "apiVersion": schema["apiVersion"], "kind": schema["kind"],
-            "metadata": {"name": name}, "status": {"conditions": [desired]},
-        }  # fmt: skip
+            "apiVersion": schema["apiVersion"],
+            "kind": schema["kind"],
+            "metadata": {"name": name},
+            "status": {"conditions": [desired]},
+        }
         with errors.ignoring("Conflict", "NotFound"):  # the watch brings its change
             await client.apply(SCHEMAS, "", name, body, manager=AGENT, subresource="status")
 

@@ -31,9 +31,7 @@ FILTERS: tuple[type[Gate], ...] = (
     Authentication, Audit, Impersonation, FlowControl, Authorization, Routing,
 )  # fmt: skip
 # and a write those of them that its operation names
-WRITE: tuple[type[Gate], ...] = (
-    Decode, Current, Mutating, Prepare, Validation, Validating, Etcd,
-)  # fmt: skip
+WRITE: tuple[type[Gate], ...] = (Decode, Current, Mutating, Prepare, Validation, Validating, Etcd)
 GATES = (*FILTERS, *WRITE)
 # those that the trace tells of; the others are steps of theirs
 TOLD = tuple(gate for gate in GATES if gate.name == gate.refuses_as)

@@ -138,9 +138,11 @@ def _asked(spec: Object, user: User) -> auth.Attributes:
 
 
 _LABEL_TERMS = {
-    "In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}",
+    "In": "{key} in ({values})",
+    "NotIn": "{key} notin ({values})",
+    "Exists": "{key}",
     "DoesNotExist": "!{key}",
-}  # fmt: skip
+}
 _FIELD_TERMS = {"In": "{key}={values}", "NotIn": "{key}!={values}"}
 
 

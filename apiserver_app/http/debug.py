@@ -40,23 +40,25 @@ full flags configurable<br>
 </body>
 </html>
 """
-_LEVELS = (
-    "PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests",
-    "ExecutingRequests", "DispatchedRequests", "RejectedRequests", "TimedoutRequests",
-    "CancelledRequests",
-)  # fmt: skip
-_QUEUES = (
-    "PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse",
-    "NextDispatchR", "InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum",
-)  # fmt: skip
-_REQUESTS = (
-    "PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue",
-    "FlowDistingsher", "ArriveTime", "InitialSeats", "FinalSeats", "AdditionalLatency",
-    "StartTime",
-)  # fmt: skip
-_DETAILS = (
-    "UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource",
-)  # fmt: skip
+_LEVELS = tuple(
+    """
+    PriorityLevelName ActiveQueues IsIdle IsQuiescing WaitingRequests ExecutingRequests
+    DispatchedRequests RejectedRequests TimedoutRequests CancelledRequests
+    """.split()
+)
+_QUEUES = tuple(
+    """
+    PriorityLevelName Index PendingRequests ExecutingRequests SeatsInUse NextDispatchR
+    InitialSeatsSum MaxSeatsSum TotalWorkSum
+    """.split()
+)
+_REQUESTS = tuple(
+    """
+    PriorityLevelName FlowSchemaName QueueIndex RequestIndexInQueue FlowDistingsher ArriveTime
+    InitialSeats FinalSeats AdditionalLatency StartTime
+    """.split()
+)
+_DETAILS = tuple("UserName Verb APIPath Namespace Name APIVersion Resource SubResource".split())
 
 
 def dump(cluster: ClusterContext, name: str, *, details: bool) -> str | None:

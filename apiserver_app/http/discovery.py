@@ -26,10 +26,12 @@ _GO_VERSIONS = {25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7", 
                 30: "go1.22.2", 31: "go1.22.5", 32: "go1.23.3", 33: "go1.24.2"}  # fmt: skip
 _RELEASES = {"v1.33.1": ("8adc0f041b8e7ad1d30e29cc59c6ae7a15e19828", "2025-05-15T08:19:08Z")}
 _PATCH = 1  # the patch release a version without one stands for
-_ROOT_PATHS = (
-    "/.well-known/openid-configuration", "/metrics", "/metrics/slis", "/openapi/v2",
-    "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version",
-)  # fmt: skip
+_ROOT_PATHS = tuple(
+    """
+    /.well-known/openid-configuration /metrics /metrics/slis /openapi/v2 /openapi/v3 /openapi/v3/
+    /openid/v1/jwks /version
+    """.split()
+)
 
 
 class Document(NamedTuple):

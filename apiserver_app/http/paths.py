@@ -118,19 +118,21 @@ class PathHandler:
         """What the checks said last, and how often."""
         page = exposition.Page()
         page.gauge(
-            "kubernetes_healthcheck", "Whether a health check passed, 1 or 0.",
+            "kubernetes_healthcheck",
+            "Whether a health check passed, 1 or 0.",
             (
                 ({"name": name, "type": root}, int(name not in self._failed(root)))
                 for name, root in sorted({(name, root) for name, _, root in self._checked})
             ),
-        )  # fmt: skip
+        )
         page.counter(
-            "kubernetes_healthchecks_total", "How often a health check ran, by its result.",
+            "kubernetes_healthchecks_total",
+            "How often a health check ran, by its result.",
             (
                 ({"name": name, "status": status, "type": root}, count)
                 for (name, status, root), count in sorted(self._checked.items())
             ),
-        )  # fmt: skip
+        )
         return page.text()
 
     def _failed(self, root: str) -> list[str]:

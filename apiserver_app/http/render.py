@@ -167,7 +167,7 @@ async def _page(
         items = [_untyped(entry.value, info) for entry in page.entries]
         return encode.list_form(
             f"{info.kind}List", info.api_version, revision, token, page.remaining
-        ), items  # fmt: skip
+        ), items
     objects = await _objects(cluster, info, page)
     if not accepted.convert and info.custom is not None:
         form = encode.custom_list_form(

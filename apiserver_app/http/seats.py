@@ -33,8 +33,9 @@ class Seats:
         if taken >= SEATS_MAX:
             raise errors.too_many_requests(
                 f"{holder} {taken} watches and streams open, as many as one user may have; end "
-                "some, or try again later", RETRY_SECONDS,
-            )  # fmt: skip
+                "some, or try again later",
+                RETRY_SECONDS,
+            )
         self._taken[holder] = taken + 1
         held = [holder]
 

@@ -52,11 +52,13 @@ PROVIDERS: tuple[tuple[str, str, int], ...] = (
 )
 _GONE_SINCE = {"extensions": 22, "settings": 20}
 _AUTHENTICATION_INFO = "start-cluster-authentication-info-controller"
-_LEGACY_ORDER = (
-    "podtemplates", "events", "limitranges", "resourcequotas", "secrets", "persistentvolumes",
-    "persistentvolumeclaims", "configmaps", "namespaces", "endpoints", "nodes", "pods",
-    "serviceaccounts", "replicationcontrollers", "services", "bindings", "componentstatuses",
-)  # fmt: skip
+_LEGACY_ORDER = tuple(
+    """
+    podtemplates events limitranges resourcequotas secrets persistentvolumes persistentvolumeclaims
+    configmaps namespaces endpoints nodes pods serviceaccounts replicationcontrollers services
+    bindings componentstatuses
+    """.split()
+)
 # subresource -> the member of PodStorage that serves it
 _POD_STORAGES = {
     "": "Pod", "binding": "Binding", "eviction": "Eviction", "status": "Status",

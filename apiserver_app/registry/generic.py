@@ -35,11 +35,13 @@ from apiserver_app.registry.strategy import Strategy
 from apiserver_app.registry.watchcache import Selects, WatchCache
 
 # the fields of ObjectMeta in the order in which upstream writes them
-_METADATA = (
-    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
-    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
-    "annotations", "ownerReferences", "finalizers", "managedFields",
-)  # fmt: skip
+_METADATA = tuple(
+    """
+    name generateName namespace selfLink uid resourceVersion generation creationTimestamp
+    deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers
+    managedFields
+    """.split()
+)
 
 
 class Page(NamedTuple):

@@ -52,9 +52,11 @@ class Limits(msgspec.Struct, frozen=True):
         """Whether there is room for so many more bytes. Raises 403."""
         if more > 0 and namespace not in SYSTEM and store.bytes + more > self.bytes:
             raise errors.forbidden(
-                info.group, info.plural, name,
+                info.group,
+                info.plural,
+                name,
                 f"{REASON}: bytes, requested: {more}, used: {store.bytes}, limited: {self.bytes}",
-            )  # fmt: skip
+            )
 
     def check_pod(self, info: ResourceInfo, pod: Object) -> None:
         """Whether the pod has no more containers than it may. Raises 403."""
@@ -62,17 +64,21 @@ class Limits(msgspec.Struct, frozen=True):
         count = sum(len(spec.get(kind) or ()) for kind in CONTAINERS)
         if count > self.pod_containers:
             raise errors.forbidden(
-                info.group, info.plural, pod["metadata"]["name"],
+                info.group,
+                info.plural,
+                pod["metadata"]["name"],
                 f"{REASON}: pod-containers, requested: {count}, limited: {self.pod_containers}",
-            )  # fmt: skip
+            )
 
 
 def _check(info: ResourceInfo, name: str, limit: str, used: int, most: int) -> None:
     if used >= most:
         raise errors.forbidden(
-            info.group, info.plural, name,
+            info.group,
+            info.plural,
+            name,
             f"{REASON}: {limit}, requested: 1, used: {used}, limited: {most}",
-        )  # fmt: skip
+        )
 
 
 DEFAULTS: dict[str, int] = {

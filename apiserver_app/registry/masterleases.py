@@ -25,9 +25,11 @@ def renew(store: Store, address: str, lease: int) -> None:
     previous = None if entry is None else decode(entry)
     generation = 1 if previous is None else int(previous["metadata"].get("generation") or 0) + 1
     obj = {
-        "kind": "Endpoints", "apiVersion": "v1", "metadata": {"generation": generation},
+        "kind": "Endpoints",
+        "apiVersion": "v1",
+        "metadata": {"generation": generation},
         "subsets": [{"addresses": [{"ip": address}]}],
-    }  # fmt: skip
+    }
     store.put(PREFIX + address, compact.encode(obj), lease=lease)
 
 

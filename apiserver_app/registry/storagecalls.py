@@ -61,7 +61,7 @@ ENDS: dict[str, dict[str, tuple[int | str, ...]]] = {
         "gone": (0, "delete deny putGone"),
         "injected": (0, "delete deny putInjected"),
     },
-}  # fmt: skip
+}
 # what comes before the call that an operation is about, by its verb
 BEFORE = {
     "delete": "Get allow",

@@ -338,9 +338,7 @@ class WatchCache:
         return self._watches.setdefault(watch.storage, [])
 
     def _groups(self) -> Sequence[Subscriptions]:
-        return (
-            *self._watches.values(), *self._node_watches.values(), *self._key_watches.values(),
-        )  # fmt: skip
+        return (*self._watches.values(), *self._node_watches.values(), *self._key_watches.values())
 
     def _on_event(self, event: mvcc.Event) -> None:
         storage = self.storage_of(event.key)

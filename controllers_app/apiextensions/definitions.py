@@ -22,8 +22,9 @@ class DefinitionController(Controller):
         super().__init__(ctx)
         self.definitions = self.caches[customresources.DEFINITIONS]
 
-    def with_condition(self, definition: Object, kind: str, status: str, reason: str,
-                       message: str) -> Object:  # fmt: skip
+    def with_condition(
+        self, definition: Object, kind: str, status: str, reason: str, message: str
+    ) -> Object:
         """A copy with that condition, as of now."""
         wanted = {"type": kind, "status": status, "reason": reason, "message": message}
         now = meta.rfc3339(self.kernel.now)

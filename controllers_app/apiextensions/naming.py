@@ -20,9 +20,11 @@ from controllers_app.runtime.controller import Result
 _RESOURCE_NAMES = ("plural", "singular")
 _KIND_NAMES = ("kind", "listKind")
 _REASONS = {
-    "plural": "PluralConflict", "singular": "SingularConflict", "kind": "KindConflict",
+    "plural": "PluralConflict",
+    "singular": "SingularConflict",
+    "kind": "KindConflict",
     "listKind": "ListKindConflict",
-}  # fmt: skip
+}
 
 
 class NamingController(DefinitionController):

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from controllers_app.shell.filesystem import File, Files, Folder, Link, tree
 from controllers_app.shell.tools import DEBIAN, Tool
 
-_FOLDERS = (
-    "/bin", "/boot", "/dev", "/etc/cni/net.d", "/etc/containerd", "/etc/kubernetes/manifests",
-    "/home", "/lib", "/mnt", "/opt/cni/bin", "/proc", "/root", "/run", "/sbin", "/srv", "/sys",
-    "/tmp", "/usr/bin", "/usr/local/bin", "/usr/sbin", "/var/lib/containerd",
-    "/var/lib/kubelet/pods", "/var/lib/kubelet/pki", "/var/log/containers", "/var/log/pods",
-)  # fmt: skip
+_FOLDERS = tuple(
+    """
+    /bin /boot /dev /etc/cni/net.d /etc/containerd /etc/kubernetes/manifests /home /lib /mnt
+    /opt/cni/bin /proc /root /run /sbin /srv /sys /tmp /usr/bin /usr/local/bin /usr/sbin
+    /var/lib/containerd /var/lib/kubelet/pods /var/lib/kubelet/pki /var/log/containers /var/log/pods
+    """.split()
+)
 _CONFIG = """apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication:

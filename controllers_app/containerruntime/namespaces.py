@@ -19,9 +19,10 @@ from controllers_app.shell.filesystem import File, Folder
 PIDS = 64  # of one container among those of others
 NODE_PIDS = 1000  # from here on those of containers, on their node
 _SYSTEM = (
-    (1, "/sbin/init"), (412, "/usr/bin/containerd"),
+    (1, "/sbin/init"),
+    (412, "/usr/bin/containerd"),
     (506, "/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml"),
-)  # fmt: skip
+)
 
 
 class Seen(NamedTuple):

@@ -81,9 +81,10 @@ class Network:
             address = service["spec"].get("clusterIP") or ""
             if above:
                 return [
-                    one["ip"] for one in self._addresses(namespace, name)
+                    one["ip"]
+                    for one in self._addresses(namespace, name)
                     if one.get("hostname") == above[-1] and len(above) == 1
-                ]  # fmt: skip
+                ]
             if service["spec"].get("type") == "ExternalName":
                 target = str(service["spec"].get("externalName", ""))
                 return self._lookup(target.rstrip(".")) if target.endswith(DOMAIN) else []

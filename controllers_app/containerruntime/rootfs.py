@@ -23,10 +23,12 @@ from controllers_app.shell.filesystem import (
     tree,
 )
 
-FOLDERS = (
-    "/bin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/dev", "/etc", "/home", "/lib", "/opt",
-    "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/var/log", "/var/run",
-)  # fmt: skip
+FOLDERS = tuple(
+    """
+    /bin /usr/bin /usr/sbin /usr/local/bin /dev /etc /home /lib /opt /proc /root /run /sbin /sys
+    /tmp /var/log /var/run
+    """.split()
+)
 SHORT = ("/dev", "/etc", "/proc", "/sys", "/tmp")  # of an image without a userland
 DISK = "/dev/sda1"  # the node's
 MEMORY = ("secret", "downwardAPI", "projected")  # kept there, unlike config maps
@@ -140,9 +142,11 @@ def disks_of(container: Instance) -> list[tuple[str, str, bool]]:
     """What is mounted, where, and whether it is only read: the root and the node's disk first."""
     context = container.spec.get("securityContext") or {}
     found = [
-        ("overlay", "/", bool(context.get("readOnlyRootFilesystem"))), ("tmpfs", "/dev", False),
-        (DISK, "/etc/hosts", False), (DISK, "/etc/resolv.conf", False),
-    ]  # fmt: skip
+        ("overlay", "/", bool(context.get("readOnlyRootFilesystem"))),
+        ("tmpfs", "/dev", False),
+        (DISK, "/etc/hosts", False),
+        (DISK, "/etc/resolv.conf", False),
+    ]
     volumes = {one["name"]: one for one in container.pod["spec"].get("volumes") or ()}
     for mount in container.spec.get("volumeMounts") or ():
         spec = volumes.get(mount["name"], {})

@@ -45,9 +45,11 @@ class ClusterRoleAggregationController(Controller):
         if rules == (role.get("rules") or []):
             return Result("has the rules of all it gathers")
         body = {
-            "apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": key},
+            "apiVersion": role["apiVersion"],
+            "kind": role["kind"],
+            "metadata": {"name": key},
             **({"rules": rules} if rules else {}),
-        }  # fmt: skip
+        }
         await self.client.apply(ROLES, "", key, body, manager=MANAGER)
         return Result(f"gathers {len(rules)} rules")
 

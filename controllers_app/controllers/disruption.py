@@ -64,10 +64,12 @@ class DisruptionController(Controller):
             self.recorder.event(budget, "Warning", "CalculateExpectedPodCountFailed", error.message)
             raise
         healthy = sum(
-            1 for pod in pods
-            if podstate.is_ready(pod) and not meta.is_deleting(pod)
+            1
+            for pod in pods
+            if podstate.is_ready(pod)
+            and not meta.is_deleting(pod)
             and meta.name_of(pod) not in disrupted
-        )  # fmt: skip
+        )
         allowed = max(0, healthy - desired) if expected else 0
         status = self._status(budget, healthy, desired, expected, allowed, disrupted)
         if status != budget.get("status"):

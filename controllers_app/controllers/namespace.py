@@ -224,9 +224,10 @@ def _judge(kind: str, remains: Remains) -> tuple[str, str, str]:
     if kind == "NamespaceDeletionContentFailure" and remains.failures:
         text = ", ".join(sorted(remains.failures))
         return (
-            "True", "ContentDeletionFailed",
+            "True",
+            "ContentDeletionFailed",
             f"Failed to delete all resource types, {len(remains.failures)} remaining: {text}",
-        )  # fmt: skip
+        )
     if kind == "NamespaceContentRemaining" and remains.counts:
         text = ", ".join(
             f"{name} has {count} resource instances"
@@ -239,9 +240,10 @@ def _judge(kind: str, remains: Remains) -> tuple[str, str, str]:
             for name, count in sorted(remains.finalizers.items())
         )
         return (
-            "True", "SomeFinalizersRemain",
+            "True",
+            "SomeFinalizersRemain",
             f"Some content in the namespace has finalizers remaining: {text}",
-        )  # fmt: skip
+        )
     reason, message = _FINE[kind]
     return "False", reason, message
 

@@ -80,9 +80,10 @@ class NodeIpamController(Controller):
     def _became(self, node: Object, status: str) -> None:
         name = meta.name_of(node)
         about = {
-            "apiVersion": "v1", "kind": "Node",
+            "apiVersion": "v1",
+            "kind": "Node",
             "metadata": {"name": name, "uid": meta.uid_of(node)},
-        }  # fmt: skip
+        }
         self.recorder.event(about, "Normal", status, f"Node {name} status is now: {status}")
 
 

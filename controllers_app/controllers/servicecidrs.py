@@ -73,9 +73,11 @@ class ServiceCidrsController(Controller):
             **({"reason": reason} if reason else {}), "message": message,
         }  # fmt: skip
         body = {
-            "kind": "ServiceCIDR", "apiVersion": "networking.k8s.io/v1",
-            "metadata": {"name": name}, "status": {"conditions": [ready]},
-        }  # fmt: skip
+            "kind": "ServiceCIDR",
+            "apiVersion": "networking.k8s.io/v1",
+            "metadata": {"name": name},
+            "status": {"conditions": [ready]},
+        }
         await self.client.apply(CIDRS, "", name, body, manager=MANAGER, subresource="status")
 
     # -- which ranges ---------------------------------------------------------------------------

@@ -97,10 +97,12 @@ class TaintEvictionController(Controller):
         )  # fmt: skip
         with errors.ignoring("NotFound"):
             await self.client.patch(
-                "pods", namespace, name,
+                "pods",
+                namespace,
+                name,
                 {"metadata": {"uid": meta.uid_of(latest)}, "status": status},
                 subresource="status",
-            )  # fmt: skip
+            )
             await self.client.delete("pods", namespace, name)
         self._marked.pop(key, None)
 

@@ -34,9 +34,11 @@ class PolicyStatusController(Controller):
         warnings = await check(policy) if check is not None else []
         checked: Object = {"expressionWarnings": warnings} if warnings else {}
         body = {
-            "apiVersion": policy["apiVersion"], "kind": policy["kind"], "metadata": {"name": key},
+            "apiVersion": policy["apiVersion"],
+            "kind": policy["kind"],
+            "metadata": {"name": key},
             "status": {"observedGeneration": generation, "typeChecking": checked},
-        }  # fmt: skip
+        }
         with errors.ignoring("NotFound"):
             await self.client.apply(RESOURCE, "", key, body, manager=MANAGER, subresource="status")
         return Result(f"checked: {len(warnings)} warnings")

@@ -154,9 +154,10 @@ async def run(
 def _facts(name: str, controller: Controller, informers: InformerFactory) -> Object:
     """Returns what the trace records about a controller when it is synced."""
     facts: Object = {
-        "source": controller.source, "process": informers.component,
+        "source": controller.source,
+        "process": informers.component,
         "reads": informers.read_by(name),
-    }  # fmt: skip
+    }
     whose = watches.enqueued(controller)
     handlers = informers.handled_by(name)
     if handlers:

@@ -133,9 +133,8 @@ class Scheduler:
         self._informers.start()
         await self._informers.synced()
         elector = LeaderElector(
-            self._kernel, self._client, self._probe, self._election, "kube-scheduler",
-            IDENTITY,
-        )  # fmt: skip
+            self._kernel, self._client, self._probe, self._election, "kube-scheduler", IDENTITY
+        )
         await elector.acquire()
         detail = {"nodes": len(self.cache.nodes), "reads": self._informers.read_by("")}
         self._probe.tell("component", NAME, "synced", detail)

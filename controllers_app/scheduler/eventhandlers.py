@@ -177,9 +177,11 @@ def _schedulability(node: Object) -> tuple[object, ...]:
     """The parts of a node that can make a pod schedulable."""
     spec, status = node.get("spec") or {}, node.get("status") or {}
     return (
-        spec.get("unschedulable"), spec.get("taints"), status.get("allocatable"),
+        spec.get("unschedulable"),
+        spec.get("taints"),
+        status.get("allocatable"),
         meta.labels_of(node),
-    )  # fmt: skip
+    )
 
 
 def _relevant(node: Object) -> tuple[object, ...]:

@@ -205,9 +205,8 @@ class Filters:
     __slots__ = ("_asked", "_checks", "_counting", "_nominator", "pod")
 
     def __init__(
-        self, pod: PodInfo, active: Sequence[tuple[Plugin, Any]], cache: Cache,
-        nominator: Nominator,
-    ) -> None:  # fmt: skip
+        self, pod: PodInfo, active: Sequence[tuple[Plugin, Any]], cache: Cache, nominator: Nominator
+    ) -> None:
         self.pod = pod
         self._nominator = nominator
         self._counting = [pair for pair in active if pair[0].counts_pods]
@@ -313,9 +312,11 @@ class Filtered:
             out["nominated"] = self.nominated
         if len(self.looked_at) != len(names) or self.total != len(names):
             out["count"] = {
-                "total": self.total, "looked_at": len(self.looked_at),
-                "passed": len(self.feasible), "failed": len(self.failed),
-            }  # fmt: skip
+                "total": self.total,
+                "looked_at": len(self.looked_at),
+                "passed": len(self.feasible),
+                "failed": len(self.failed),
+            }
         return out
 
     def blockers(self) -> tuple[str, ...]:

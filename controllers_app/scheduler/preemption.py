@@ -62,7 +62,8 @@ def preempt(pod: PodInfo, filtered: Filtered, world: World) -> Outcome:
         "candidates": {
             one.node: {
                 "victims": [victim.key for victim in one.victims],
-                "violations": one.violations, "highest": one.victims[0].priority,
+                "violations": one.violations,
+                "highest": one.victims[0].priority,
             }
             for one in candidates[: framework.DETAIL_NODES_MAX]
         },
@@ -70,7 +71,7 @@ def preempt(pod: PodInfo, filtered: Filtered, world: World) -> Outcome:
             node: ", ".join(no.reasons)
             for node, no in list(statuses.items())[: framework.DETAIL_NODES_MAX]
         },
-    }  # fmt: skip
+    }
     if not candidates:
         told = detail if statuses else None
         return Outcome(_sentence(filtered.total, statuses), nominated="", detail=told)
@@ -199,11 +200,12 @@ class Evaluator:
         first, last = candidate.victims[:-1], candidate.victims[-1]
         tasks = [
             self._group.spawn(
-                f"scheduler/preempt {one.key}", self._evict(one, pod, candidate, done),
+                f"scheduler/preempt {one.key}",
+                self._evict(one, pod, candidate, done),
                 span=task.span,
             )
             for one in first
-        ]  # fmt: skip
+        ]
         for one in tasks:
             await self._kernel.join(one)
         self._queue.preempting.discard(pod.key)

@@ -11,10 +11,7 @@ DEPTH_MAX = 24
 SOURCE_MAX = 256 * 1024
 _META = " \t\n;&|<>()"
 OPERATORS = ("&&", "||", ";;", "<<-", "<<", ">>", ">&", "<&", "&>", "<>", ">|")
-RESERVED = (
-    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
-    "{", "}", "!",
-)  # fmt: skip
+RESERVED = tuple("if then else elif fi do done case esac while until for { } !".split())
 
 
 class ShellSyntaxError(Exception):

@@ -23,10 +23,11 @@ CACHED_MAX = 64
 TEXT_MAX = 8192  # of a line that is searched
 COMPILE = 3  # operations for each letter of a pattern that is compiled
 SEARCH = 10  # operations that a search takes, besides those for its length
-_CLASSES = frozenset((
-    "digit", "alpha", "alnum", "space", "upper", "lower", "punct", "xdigit", "blank", "cntrl",
-    "print", "graph",
-))  # fmt: skip
+_CLASSES = frozenset(
+    """
+    digit alpha alnum space upper lower punct xdigit blank cntrl print graph
+    """.split()
+)
 _PERL = {"w": r"\w", "W": r"\W", "s": r"\s", "S": r"\S", "d": r"\d", "D": r"\D"}
 _EDGES = {"b": r"\b", "B": r"\B", "<": r"\b", ">": r"\b", "`": r"\A", "'": r"\z"}
 _CONTROLS = {"n": r"\n", "t": r"\t", "r": r"\r", "f": r"\f", "v": r"\v", "a": r"\a"}
@@ -172,8 +173,9 @@ class _Translation:
             self._edge("|")
         elif letter == "^":
             begins = not self._out or self._out[-1] in ("(", "|")
-            (self._edge if self._extended or begins else self._single)("^" if begins or
-                self._extended else r"\^")  # fmt: skip
+            (self._edge if self._extended or begins else self._single)(
+                "^" if begins or self._extended else r"\^"
+            )
         elif letter == "$":
             ends = self._extended or self._ends()
             (self._edge if ends else self._single)("$" if ends else r"\$")

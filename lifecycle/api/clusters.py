@@ -169,8 +169,9 @@ class ObjectAt(APIView):
     def get(self, request: Request, cluster: str) -> Response:
         """One object as it was at a revision; null when it was not there."""
         args = {
-            "key": request.query_params.get("key", ""), "revision": number(request, "revision", 0),
-        }  # fmt: skip
+            "key": request.query_params.get("key", ""),
+            "revision": number(request, "revision", 0),
+        }
         return Response({"object": bridge.control(request, cluster, "object_at", args)["object"]})
 
 

@@ -179,9 +179,11 @@ class NewForkSerializer(serializers.Serializer[Any]):
     seq = serializers.IntegerField(required=False, help_text="right after this record; or")
     revision = serializers.IntegerField(required=False, help_text="right after this write")
     seed = serializers.IntegerField(
-        required=False, min_value=0, max_value=2**63 - 1,
+        required=False,
+        min_value=0,
+        max_value=2**63 - 1,
         help_text="of its random numbers from there on; else they go on as the cluster's",
-    )  # fmt: skip
+    )
     title = serializers.CharField(required=False, max_length=100, allow_blank=True)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -203,9 +205,10 @@ class ForkSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=("making", "ready", "failed"))
     done = serializers.FloatField(help_text="0 to 1")
     how = serializers.ChoiceField(
-        choices=("rerun", "objects"), allow_null=True,
+        choices=("rerun", "objects"),
+        allow_null=True,
         help_text="rerun: exact, everything as it was; objects: its components started anew",
-    )  # fmt: skip
+    )
     why = serializers.CharField(allow_blank=True, help_text="it is not exact, or it failed")
 
 

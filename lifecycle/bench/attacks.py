@@ -108,9 +108,10 @@ def job(name: str, **spec: Any) -> dict[str, Any]:
 
 def cron(number: int) -> dict[str, Any]:
     spec = {
-        "schedule": "* * * * *", "startingDeadlineSeconds": HUGE,
+        "schedule": "* * * * *",
+        "startingDeadlineSeconds": HUGE,
         "jobTemplate": {"spec": job("x")["spec"]},
-    }  # fmt: skip
+    }
     return obj("CronJob", f"c{number}", "batch/v1", spec=spec)
 
 
@@ -140,8 +141,10 @@ def _laughs() -> bytes:
 
 
 def _affine(number: int) -> dict[str, Any]:
-    term = {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]},
-            "topologyKey": "kubernetes.io/hostname"}  # fmt: skip
+    term = {
+        "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]},
+        "topologyKey": "kubernetes.io/hostname",
+    }
     near = [{"weight": 1, "podAffinityTerm": term}] * 100
     anti = {"preferredDuringSchedulingIgnoredDuringExecution": near}
     body = pod(f"a{number}", affinity={"podAntiAffinity": anti, "podAffinity": anti})

@@ -28,6 +28,4 @@ def _measure(pods: int) -> dict[str, Any]:
             edge, worker = demo.memory()
         finally:
             demo.stop()
-    return {
-        "edge_rss_mib": edge, "worker_rss_mib": worker, "rss_mib": round(edge + worker, 1)
-    }  # fmt: skip
+    return {"edge_rss_mib": edge, "worker_rss_mib": worker, "rss_mib": round(edge + worker, 1)}

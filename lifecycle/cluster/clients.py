@@ -41,9 +41,8 @@ class Clients:
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
         component = component or agent.partition("/")[0]
         return LocalClient(
-            self._pipeline, user, credential, agent, component, own=own,
-            limits=limits or UNLIMITED,
-        )  # fmt: skip
+            self._pipeline, user, credential, agent, component, own=own, limits=limits or UNLIMITED
+        )
 
     def manager(self, component: str) -> LocalClient:
         """For what is shared by all controllers; their caches have a client set of their own."""

@@ -102,9 +102,10 @@ class _Process:
                 raise errors.unauthorized()
             user = found["status"]["user"]
         spec = {
-            "user": user["username"], "groups": user.get("groups") or [],
+            "user": user["username"],
+            "groups": user.get("groups") or [],
             "nonResourceAttributes": {"path": path, "verb": request.method.lower()},
-        }  # fmt: skip
+        }
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
                   "metadata": {}, "spec": spec}  # fmt: skip
         asked = await client.create("subjectaccessreviews.authorization.k8s.io", "", review)
@@ -118,13 +119,15 @@ def _queues(queues: list[WorkQueue], kernel: Kernel) -> bytes:
     page = Page()
     named = [({"name": one.name.replace("-", "_")}, one) for one in queues]
     page.counter(
-        "workqueue_adds_total", "Total number of adds handled by workqueue",
+        "workqueue_adds_total",
+        "Total number of adds handled by workqueue",
         ((labels, one.adds) for labels, one in named),
-    )  # fmt: skip
+    )
     page.gauge(
-        "workqueue_depth", "Current depth of workqueue",
+        "workqueue_depth",
+        "Current depth of workqueue",
         ((labels, len(one)) for labels, one in named),
-    )  # fmt: skip
+    )
     page.gauge(
         "workqueue_longest_running_processor_seconds",
         "How many seconds has the longest running processor for workqueue been running.",
@@ -136,9 +139,10 @@ def _queues(queues: list[WorkQueue], kernel: Kernel) -> bytes:
         ((labels, one.waited) for labels, one in named),
     )
     page.counter(
-        "workqueue_retries_total", "Total number of retries handled by workqueue",
+        "workqueue_retries_total",
+        "Total number of retries handled by workqueue",
         ((labels, one.retries) for labels, one in named),
-    )  # fmt: skip
+    )
     page.gauge(
         "workqueue_unfinished_work_seconds",
         "How many seconds of work has done that is in progress and hasn't been observed by "
@@ -171,8 +175,9 @@ def _scheduler(one: Scheduler) -> bytes:
     )
     page.histogram(
         "scheduler_pod_scheduling_attempts",
-        "Number of attempts to successfully schedule a pod.", [({}, figures.attempts)],
-    )  # fmt: skip
+        "Number of attempts to successfully schedule a pod.",
+        [({}, figures.attempts)],
+    )
     rows = [
         ({"profile": PROFILE, "result": result}, found)
         for result, found in figures.durations.items()
@@ -186,6 +191,7 @@ def _scheduler(one: Scheduler) -> bytes:
     )
     page.histogram(
         "scheduler_scheduling_attempt_duration_seconds",
-        "Scheduling attempt latency in seconds (scheduling algorithm + binding)", rows,
-    )  # fmt: skip
+        "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+        rows,
+    )
     return page.text()

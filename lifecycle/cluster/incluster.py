@@ -31,9 +31,8 @@ class _Gathered:
         self._calls: dict[str, Callable[[Any], None]] = {}
 
     def head(
-        self, status: int, headers: Headers, body: bytes, *, more: bool = False,
-        paced: str = "",
-    ) -> None:  # fmt: skip
+        self, status: int, headers: Headers, body: bytes, *, more: bool = False, paced: str = ""
+    ) -> None:
         self.status, self.headers = status, headers
         self.body(body, more)
 

@@ -81,10 +81,8 @@ def control_plane(
         config=context.resources.config, cluster_cidr=pod_range(inputs.nodes),
     )  # fmt: skip
     chooser = scheduler.build(
-        kernel, probe, rand,
-        clients.scheduler(scheduler.NAME),
-        version=version,
-    )  # fmt: skip
+        kernel, probe, rand, clients.scheduler(scheduler.NAME), version=version
+    )
     return {
         CONTROLLERS: Role(CONTROLLERS, manager, first_only=True),
         SCHEDULER: Role(SCHEDULER, [chooser]),

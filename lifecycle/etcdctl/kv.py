@@ -61,9 +61,11 @@ def get_request(parsed: Parsed) -> ranges.Request:
 def range_answer(session: Session, response: ranges.Response, form: str) -> Answer:
     count = response.count
     return {
-        "header": session.header(), "kvs": response.entries or None, "more": response.more or None,
+        "header": session.header(),
+        "kvs": response.entries or None,
+        "more": response.more or None,
         "count": count or None if form == "json" else count,
-    }  # fmt: skip
+    }
 
 
 # -- put ------------------------------------------------------------------------------------------
@@ -146,9 +148,10 @@ def delete_request(parsed: Parsed) -> delete_range.Request:
 
 def delete_answer(session: Session, response: delete_range.Response) -> Answer:
     return {
-        "header": session.header(), "deleted": response.deleted,
+        "header": session.header(),
+        "deleted": response.deleted,
         "prev_kvs": response.previous or None,
-    }  # fmt: skip
+    }
 
 
 # -- compaction ------------------------------------------------------------------------------------

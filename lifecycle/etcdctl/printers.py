@@ -303,9 +303,11 @@ def _hashes(answer: Answer) -> Table:
 def _snapshot(answer: Answer) -> Table:
     head: tuple[str, ...] = ("HASH", "REVISION", "TOTAL KEYS", "TOTAL SIZE")
     row = (
-        f"{answer['hash']:x}", str(answer["revision"]), str(answer["totalKey"]),
+        f"{answer['hash']:x}",
+        str(answer["revision"]),
+        str(answer["totalKey"]),
         size(answer["totalSize"]),
-    )  # fmt: skip
+    )
     if "version" in answer:
         return (*head, "VERSION"), [(*row, answer["version"])]
     return head, [row]

@@ -22,9 +22,10 @@ _IN_THE_POD = "kubectl -n kube-system exec etcd-node-1 -- etcdctl ... has"
 OUTPUT_BYTES_MAX = 1 << 20  # of one command in the console
 PKI = "/etc/kubernetes/pki/etcd"
 _CERTIFIED = {
-    "ETCDCTL_CACERT": f"{PKI}/ca.crt", "ETCDCTL_CERT": f"{PKI}/server.crt",
+    "ETCDCTL_CACERT": f"{PKI}/ca.crt",
+    "ETCDCTL_CERT": f"{PKI}/server.crt",
     "ETCDCTL_KEY": f"{PKI}/server.key",
-}  # fmt: skip
+}
 
 
 def tools(server: Server) -> tuple[Tool, ...]:

@@ -122,9 +122,10 @@ async def hashkv(session: Session) -> None:
     await session.connect()
     total = maintenance.hash_kv(session.server, session.flag("rev"))
     answer = {
-        "header": session.header(), "hash": total,
+        "header": session.header(),
+        "hash": total,
         "compact_revision": session.server.store.compacted,
-    }  # fmt: skip
+    }
     session.show(
         "hashkv", {"list": [{"Endpoint": one, "HashKV": answer} for one in _endpoints(session)]}
     )

@@ -23,9 +23,7 @@ from lifecycle.hosting.mark import SUFFIX, Mark
 
 FORMAT = 1
 HEAD = "backup.json"
-KEPT = (
-    "bookmarks.json", "page-tokens.json", "pki/*", "quarantine.json", "tokens.csv", "traces/*",
-)  # fmt: skip
+KEPT = ("bookmarks.json", "page-tokens.json", "pki/*", "quarantine.json", "tokens.csv", "traces/*")
 
 
 class BackupError(Exception):

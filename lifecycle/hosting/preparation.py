@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from apiserver_app.auth import pki
 
 # the files and folders of a data directory
-OWN = (
-    "*.mark", "*.sqlite3*", "bookmarks.json", "endpoints.json", "kubeconfig", "kubeconfigs",
-    "kubeconfigs/*", "lock",
-    "page-tokens.json", "pki", "pki/*", "quarantine.json", "secret-key", "traces", "traces/*",
-    "worker.log*",
-)  # fmt: skip
+OWN = tuple(
+    """
+    *.mark *.sqlite3* bookmarks.json endpoints.json kubeconfig kubeconfigs kubeconfigs/* lock
+    page-tokens.json pki pki/* quarantine.json secret-key traces traces/* worker.log*
+    """.split()
+)
 TOKENS = "page-tokens.json"  # by role
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")  # stands in a link
 LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end

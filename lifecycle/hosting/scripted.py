@@ -115,10 +115,12 @@ class Session:
     """One cluster in virtual time. Tests, recordings and benchmarks run on it."""
 
     def __init__(
-        self, inputs: Inputs | None = None, backend: Backend | None = None,
+        self,
+        inputs: Inputs | None = None,
+        backend: Backend | None = None,
         report: Report | None = None,
         on_audit: Callable[[list[bytes]], None] = lambda lines: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A bug is raised, unless `report` takes what the cluster reports."""
         self._report = report or _raise_bug
         self._on_audit = on_audit

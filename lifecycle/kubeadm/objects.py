@@ -161,7 +161,9 @@ def _coredns(version: Release) -> Object:
         "ports": [{"containerPort": p, "name": name, "protocol": kind} for name, p, kind in ports],
         "livenessProbe": {
             "httpGet": {"path": "/health", "port": "liveness-probe", "scheme": "HTTP"},
-            "initialDelaySeconds": 60, "timeoutSeconds": 5, "successThreshold": 1,
+            "initialDelaySeconds": 60,
+            "timeoutSeconds": 5,
+            "successThreshold": 1,
             "failureThreshold": 5,
         },
         "readinessProbe": {
@@ -172,7 +174,7 @@ def _coredns(version: Release) -> Object:
             "capabilities": {"add": ["NET_BIND_SERVICE"], "drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-    }  # fmt: skip
+    }
     files = {"name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}
     same = {"matchExpressions": [{"key": "k8s-app", "operator": "In", "values": ["kube-dns"]}]}
     apart = {"labelSelector": same, "topologyKey": "kubernetes.io/hostname"}
@@ -207,9 +209,7 @@ def _coredns(version: Release) -> Object:
 
 
 def _dns_service(address: str) -> Object:
-    labels = {
-        **_DNS, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS",
-    }  # fmt: skip
+    labels = {**_DNS, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS"}
     service = _object("v1", "Service", "kube-dns", labels)
     service["metadata"]["annotations"] = {
         "prometheus.io/port": "9153",

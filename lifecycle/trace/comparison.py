@@ -25,10 +25,12 @@ VALUES_READ = 500  # at once
 EXISTENCE = "existence"
 # these say least of what differs by themselves
 _UNCOMPARED = frozenset(("leases.coordination.k8s.io", "events", "events.events.k8s.io"))
-_LEFT_OUT = frozenset((
-    "uid", "resourceVersion", "managedFields", "generation", "observedGeneration", "containerID",
-    "startedAt", "finishedAt", "generateName",
-))  # fmt: skip
+_LEFT_OUT = frozenset(
+    """
+    uid resourceVersion managedFields generation observedGeneration containerID startedAt finishedAt
+    generateName
+    """.split()
+)
 _TIMES = ("Time", "Timestamp")  # how the names of times end
 # the most telling first
 _TELLING = (

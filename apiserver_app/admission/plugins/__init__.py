@@ -142,10 +142,12 @@ PLUGINS: tuple[Row, ...] = (
 
 # kubeadm's value while the flag gave both names and order
 FLAG_ORDER_UNTIL = Release(10)
-_OLD_DEFAULT = (
-    "NamespaceLifecycle", "LimitRanger", "ServiceAccount", "PersistentVolumeLabel",
-    "DefaultStorageClass", "DefaultTolerationSeconds", "NodeRestriction", "ResourceQuota",
-)  # fmt: skip
+_OLD_DEFAULT = tuple(
+    """
+    NamespaceLifecycle LimitRanger ServiceAccount PersistentVolumeLabel DefaultStorageClass
+    DefaultTolerationSeconds NodeRestriction ResourceQuota
+    """.split()
+)
 
 
 class PluginFlagError(ValueError):

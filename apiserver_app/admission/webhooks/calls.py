@@ -90,9 +90,11 @@ def _call(spec: Object, body: bytes) -> outbound.Call:
     to: str | outbound.ServiceTarget = client.get("url") or ""
     if service is not None:
         to = outbound.ServiceTarget(
-            service.get("namespace", ""), service.get("name", ""), service.get("port") or 443,
+            service.get("namespace", ""),
+            service.get("name", ""),
+            service.get("port") or 443,
             service.get("path") or "",
-        )  # fmt: skip
+        )
     try:
         bundle = base64.b64decode(client.get("caBundle") or "").decode()
     except (binascii.Error, UnicodeDecodeError) as error:

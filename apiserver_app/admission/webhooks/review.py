@@ -243,6 +243,8 @@ def denial(name: str, result: Object | None) -> errors.ApiError:
         message = f"{denied} without explanation"
     details = status.get("details")
     return errors.ApiError(
-        code if isinstance(code, int) and code >= 400 else 400, reason, message,
+        code if isinstance(code, int) and code >= 400 else 400,
+        reason,
+        message,
         details=details if isinstance(details, dict) else None,
-    )  # fmt: skip
+    )

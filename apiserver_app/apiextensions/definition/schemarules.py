@@ -40,19 +40,16 @@ _CONTRIBUTED = (
 )
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _META = ("metadata", "kind", "apiVersion")
-_REASONS = (
-    "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired",
-)  # fmt: skip
-_UNSUPPORTED = (
-    "id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref",
-)  # fmt: skip
+_REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+_UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 # fields allowed at the root beside a status subresource: upstream's names, and ours
-_AT_ROOT = (
-    "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
-    "ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems",
-    "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
-    "XPreserveUnknownFields", "XValidations",
-)  # fmt: skip
+_AT_ROOT = tuple(
+    """
+    Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength
+    MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties
+    ExternalDocs Example XPreserveUnknownFields XValidations
+    """.split()
+)
 _AT_ROOT_JSON = frozenset(
     [name[0].lower() + name[1:] for name in _AT_ROOT]
     + [structural.PRESERVE, structural.VALIDATIONS]

@@ -21,9 +21,7 @@ from apiserver_app.machinery.releases import Release
 
 SELECTABLE_MAX = 8
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
-_COLUMN_FORMATS = (
-    "byte", "date", "date-time", "double", "float", "int32", "int64", "password",
-)  # fmt: skip
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _SHARED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 
 Errors = list[FieldError]

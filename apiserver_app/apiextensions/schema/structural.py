@@ -24,9 +24,11 @@ LIST_KEYS = "x-kubernetes-list-map-keys"
 MAP_TYPE = "x-kubernetes-map-type"
 VALIDATIONS = "x-kubernetes-validations"
 
-_UNSUPPORTED = (
-    "id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions",
-)  # fmt: skip
+_UNSUPPORTED = tuple(
+    """
+    id $schema $ref patternProperties dependencies additionalItems definitions
+    """.split()
+)
 
 
 class NotStructural(Exception):

@@ -64,9 +64,11 @@ def build(options: Options, reader: Reader, transport: reviewing.Transport) -> u
             modes.append(Abac(options.policy, options.policy_path))
         elif mode == "Webhook":
             settings = webhook.Settings(
-                kubeconfigs.target(options.webhook), options.webhook_version,
-                options.authorized_seconds, options.unauthorized_seconds,
-            )  # fmt: skip
+                kubeconfigs.target(options.webhook),
+                options.webhook_version,
+                options.authorized_seconds,
+                options.unauthorized_seconds,
+            )
             modes.append(webhook.Webhook(settings, transport))
         else:
             modes.append(mode)

@@ -19,12 +19,13 @@ _FORMAT_MAX, _NAME_REGEX_MAX = 64, 128
 # of a selector: the list, how many requirements a character may be, and what one takes
 _SELECTOR, _REQUIREMENTS, _A_REQUIREMENT = Interval(10, 10), 0.5, 50.0
 _ADDRESS = Interval(4, 16)  # bytes of one
-_EQUAL_AT_ONCE = frozenset((
-    "net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver",
-    "kubernetes.authorization.Authorizer", "kubernetes.authorization.PathCheck",
-    "kubernetes.authorization.GroupCheck", "kubernetes.authorization.ResourceCheck",
-    "kubernetes.authorization.Decision",
-))  # fmt: skip
+_EQUAL_AT_ONCE = frozenset(
+    """
+    net.IP net.CIDR kubernetes.Quantity kubernetes.Semver kubernetes.authorization.Authorizer
+    kubernetes.authorization.PathCheck kubernetes.authorization.GroupCheck
+    kubernetes.authorization.ResourceCheck kubernetes.authorization.Decision
+    """.split()
+)
 
 
 class CallCost(NamedTuple):
@@ -183,17 +184,19 @@ def _validate(sizes: Sizes, node: Call) -> CallCost | None:
     return CallCost(size.times(TRAVERSAL).times(_NAME_REGEX_MAX * REGEX))
 
 
-_BUILDERS = (
-    "serviceAccount", "path", "group", "resource", "subresource", "namespace", "name", "allowed",
-    "reason", "error", "errored",
-)  # fmt: skip
-_ACCESSORS = (
-    "masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast",
-    "isLinkLocalUnicast", "isGlobalUnicast", "format.named", "sign", "asInteger", "isInteger",
-    "asApproximateFloat", "isGreaterThan", "isLessThan", "compareTo", "add", "sub", "major",
-    "minor", "patch", "getScheme", "getHostname", "getHost", "getPort", "getEscapedPath",
-    "getQuery",
-)  # fmt: skip
+_BUILDERS = tuple(
+    """
+    serviceAccount path group resource subresource namespace name allowed reason error errored
+    """.split()
+)
+_ACCESSORS = tuple(
+    """
+    masked prefixLength family isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast
+    isGlobalUnicast format.named sign asInteger isInteger asApproximateFloat isGreaterThan
+    isLessThan compareTo add sub major minor patch getScheme getHostname getHost getPort
+    getEscapedPath getQuery
+    """.split()
+)
 _FUNCTIONS: dict[str, Callable[[Sizes, Call], CallCost | None]] = {
     "check": _check,
     **dict.fromkeys((*_BUILDERS, *_ACCESSORS), _nominal),

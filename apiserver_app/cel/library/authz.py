@@ -28,8 +28,9 @@ class Authorizer:
         self.user = user
         self.ask = ask
 
-    def resource(self, group: str, resource: str, subresource: str, namespace: str,
-                 name: str) -> ResourceCheck:  # fmt: skip
+    def resource(
+        self, group: str, resource: str, subresource: str, namespace: str, name: str
+    ) -> ResourceCheck:
         """`authorizer.requestResource`: what the request itself is about."""
         asked = Attributes(
             self.user, "", "", group, _ANY_VERSION, resource, subresource, namespace, name

@@ -276,8 +276,10 @@ def _declare_optionals() -> None:
     declare("$optional.none() optional(A)", lambda: NONE, None, since)
     declare(
         "$optional.ofNonZeroValue(A) optional(A)",
-        lambda value: NONE if _is_zero(value) else Optional(value), None, since,
-    )  # fmt: skip
+        lambda value: NONE if _is_zero(value) else Optional(value),
+        None,
+        since,
+    )
     declare("optional(A).hasValue() bool", lambda holder: holder.has, None, since)
     declare("optional(A).value() A", _value, None, since)
     declare("optional(A).or(optional(A)) optional(A)", lambda one, other: one, None, since)

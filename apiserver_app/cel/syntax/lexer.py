@@ -39,14 +39,14 @@ _NAMES = {
 }  # fmt: skip
 _WORDS = frozenset(("in", "true", "false", "null"))
 # no identifiers
-RESERVED = frozenset((
-    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-    "loop", "package", "namespace", "return", "var", "void", "while",
-))  # fmt: skip
+RESERVED = frozenset(
+    """
+    as break const continue else for function if import let loop package namespace return var void
+    while
+    """.split()
+)
 KEYWORDS = _WORDS | RESERVED
-_SIMPLE = {
-    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
-}  # fmt: skip
+_SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class Token(NamedTuple):

@@ -22,11 +22,13 @@ from apiserver_app.machinery.net.nodeapi import Connection
 
 HEAD_SECONDS_MAX = 60  # until the answer begins
 # of the answer: of this connection only, or said by this server itself
-_DROPPED = frozenset((
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
-    "transfer-encoding", "content-length", "date", "audit-id", "traceparent",
-    "x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid",
-))  # fmt: skip
+_DROPPED = frozenset(
+    """
+    connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding
+    content-length date audit-id traceparent x-kubernetes-pf-flowschema-uid
+    x-kubernetes-pf-prioritylevel-uid
+    """.split()
+)
 
 
 class Passing(msgspec.Struct):

@@ -223,7 +223,8 @@ def _check_ports(call: Call) -> None:
 
 def _told(kind: str, upgrade: upgrades.Upgrade, **more: object) -> Object:
     carrier = {
-        upgrades.WEBSOCKET: "WebSocket", upgrades.SPDY: "SPDY/3.1",
+        upgrades.WEBSOCKET: "WebSocket",
+        upgrades.SPDY: "SPDY/3.1",
         upgrades.TUNNEL: "SPDY/3.1 in a WebSocket",
-    }[upgrade.carrier]  # fmt: skip
+    }[upgrade.carrier]
     return {"word": kind, "carrier": carrier, "protocol": upgrade.protocol, **more}

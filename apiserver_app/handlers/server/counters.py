@@ -194,9 +194,9 @@ def _sort(call: Call) -> Sort:
     )  # fmt: skip
 
 
-_PATHS = frozenset((
-    "/healthz", "/livez", "/readyz", "/metrics", "/version", "/api", "/apis", "/openapi/v2",
-))  # fmt: skip
+_PATHS = frozenset(
+    ("/healthz", "/livez", "/readyz", "/metrics", "/version", "/api", "/apis", "/openapi/v2")
+)
 _VERBS = {
     "get": "GET", "list": "LIST", "watch": "WATCH", "create": "POST", "update": "PUT",
     "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETECOLLECTION", "head": "GET",

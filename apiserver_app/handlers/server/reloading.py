@@ -102,9 +102,11 @@ class Reloads:
         server = self._server
         server.log('"found new authorization config data"')
         options = msgspec.structs.replace(
-            server.options, config=text, kubeconfigs=getattr(text, "files", {}),
+            server.options,
+            config=text,
+            kubeconfigs=getattr(text, "files", {}),
             started=self._started,
-        )  # fmt: skip
+        )
         try:
             config = authz_config.load(options)
             built = authz_config.build(options, server.around.reader, server.world)
@@ -145,8 +147,9 @@ class Reloads:
             if kernel.now >= end:
                 for task in asking:
                     kernel.cancel(task)
-                said = [f'oidc: authenticator for issuer "{one}" is not initialized'
-                        for one in missing]  # fmt: skip
+                said = [
+                    f'oidc: authenticator for issuer "{one}" is not initialized' for one in missing
+                ]
                 why = errors.aggregate([*said, "context deadline exceeded"])
                 self._failed(AUTHENTICATION, "failed to update authentication config", why)
                 return False

@@ -90,10 +90,11 @@ async def _take_from_budget(cluster: ClusterContext, pod: Object, dry_run: bool)
         return
     if len(found) > 1:
         raise errors.ApiError(
-            500, "",
+            500,
+            "",
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
             "not support.",
-        )  # fmt: skip
+        )
     budget = found[0]
     if not conditions.is_true(pod.get("status"), "Ready") and _lets_unready_go(budget):
         return
@@ -120,9 +121,11 @@ def _with_one_less(old: Object, pod: Object, now: int) -> Object:
     known = conditions.find(status, "DisruptionAllowed")
     if not status["disruptionsAllowed"] and known is not None and known["status"] == "True":
         none_left = {
-            **known, "status": "False", "reason": "InsufficientPods",
+            **known,
+            "status": "False",
+            "reason": "InsufficientPods",
             "lastTransitionTime": meta.rfc3339(now),
-        }  # fmt: skip
+        }
         status = conditions.put(status, none_left)
     return status
 
@@ -139,14 +142,17 @@ def _check_allowed(budget: Object) -> None:
         )
     if len(status.get("disruptedPods") or ()) > DISRUPTED_PODS_MAX:
         raise errors.forbidden(
-            "policy", "poddisruptionbudget", name, "DisruptedPods map too big - too many "
-            "evictions not confirmed by PDB controller",
-        )  # fmt: skip
+            "policy",
+            "poddisruptionbudget",
+            name,
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+        )
     if not allowed:
         raise _violated(
             f"The disruption budget {name} needs {status.get('desiredHealthy') or 0} healthy pods "
-            f"and has {status.get('currentHealthy') or 0} currently", 0,
-        )  # fmt: skip
+            f"and has {status.get('currentHealthy') or 0} currently",
+            0,
+        )
 
 
 def _violated(why: str, retry_after: int) -> errors.ApiError:

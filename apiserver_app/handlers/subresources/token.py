@@ -117,10 +117,12 @@ def _check_bound(request: Request, bound: Object | None) -> None:
         )
     if uid and uid != meta.uid_of(obj):
         raise errors.conflict(
-            group, kind, name,
+            group,
+            kind,
+            name,
             f"the UID in the bound object reference ({uid}) does not match the UID in record. "
             "The object might have been deleted and then recreated",
-        )  # fmt: skip
+        )
 
 
 TOKEN = IssueToken()

@@ -251,13 +251,15 @@ async def _given_back(request: Request, gone: Object) -> Outcome:
 
 
 # kinds whose delete answers the object itself (ReturnDeletedObject)
-RETURNS_OBJECT = ("pods", "serviceaccounts", "services", "persistentvolumes",
-                  "persistentvolumeclaims", "resourcequotas", "podtemplates",
-                  "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io",
-                  "storageclasses.storage.k8s.io", "volumeattachments.storage.k8s.io",
-                  "volumeattributesclasses.storage.k8s.io", "deviceclasses.resource.k8s.io",
-                  "resourceclaims.resource.k8s.io", "resourceclaimtemplates.resource.k8s.io",
-                  "resourceslices.resource.k8s.io")  # fmt: skip
+RETURNS_OBJECT = tuple(
+    """
+    pods serviceaccounts services persistentvolumes persistentvolumeclaims resourcequotas
+    podtemplates csidrivers.storage.k8s.io csinodes.storage.k8s.io storageclasses.storage.k8s.io
+    volumeattachments.storage.k8s.io volumeattributesclasses.storage.k8s.io
+    deviceclasses.resource.k8s.io resourceclaims.resource.k8s.io
+    resourceclaimtemplates.resource.k8s.io resourceslices.resource.k8s.io
+    """.split()
+)
 
 
 def deleted_status(info: ResourceInfo, old: Object) -> Object:
@@ -282,17 +284,21 @@ def check_preconditions(info: ResourceInfo, old: Object, options: Object) -> Non
     uid, revision = wanted.get("uid"), wanted.get("resourceVersion")
     if uid is not None and uid != meta.uid_of(old):
         raise errors.conflict(
-            info.group, info.kind, name,
+            info.group,
+            info.kind,
+            name,
             f"the UID in the precondition ({uid}) does not match the UID in record "
             f"({meta.uid_of(old)}). The object might have been deleted and then recreated",
-        )  # fmt: skip
+        )
     have = old["metadata"]["resourceVersion"]
     if revision is not None and revision != have:
         raise errors.conflict(
-            info.group, info.kind, name,
+            info.group,
+            info.kind,
+            name,
             f"the ResourceVersion in the precondition ({revision}) does not match the "
             f"ResourceVersion in record ({have}). The object might have been modified",
-        )  # fmt: skip
+        )
 
 
 _POLICIES = {"propagationPolicy", "orphanDependents"}
@@ -368,10 +374,12 @@ def _pending(cluster: ClusterContext, old: Object) -> Object:
         finalizers.append(customresources.CLEANUP)
     metadata = {**old["metadata"], "deletionTimestamp": now, "finalizers": finalizers}
     wanted = {
-        "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
+        "type": "Terminating",
+        "status": "True",
+        "reason": "InstanceDeletionPending",
         "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will "
         "begin soon",
-    }  # fmt: skip
+    }
     return customresources.with_condition({**old, "metadata": metadata}, wanted, now)
 
 

@@ -364,10 +364,12 @@ class Patch(Update):
             uid = obj["metadata"].get("uid")
             if uid:
                 raise errors.conflict(
-                    info.group, info.plural, request.name,
+                    info.group,
+                    info.plural,
+                    request.name,
                     f"uid mismatch: the provided object specified uid {uid}, and no existing "
                     "object was found",
-                )  # fmt: skip
+                )
             return _create_instead(request)
         named = obj["metadata"].get("resourceVersion")
         request.revision_named = named not in (None, "", "0", old["metadata"]["resourceVersion"])

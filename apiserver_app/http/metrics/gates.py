@@ -31,9 +31,10 @@ def render(cluster: ClusterContext, page: Page) -> None:
     text = "Etcd request latency in seconds for each operation and object type."
     page.histogram("etcd_request_duration_seconds", text, etcd)
     page.counter(
-        "etcd_requests_total", "Etcd request counts for each operation and object type.",
+        "etcd_requests_total",
+        "Etcd request counts for each operation and object type.",
         ((labels, one.count) for labels, one in etcd),
-    )  # fmt: skip
+    )
     _audit(cluster, page)
     _reloads(cluster, page)
 
@@ -43,18 +44,20 @@ def _reloads(cluster: ClusterContext, page: Page) -> None:
     server = f"sha256:{hashlib.sha256(cluster.options.server_id.encode()).hexdigest()}"
     for what in ("authentication", "authorization"):
         found = {
-            status: one for (name, status), one in sorted(cluster.counters.reloads.items())
+            status: one
+            for (name, status), one in sorted(cluster.counters.reloads.items())
             if name == what
-        }  # fmt: skip
+        }
         if not found:
             continue
         prefix = f"apiserver_{what}_config_controller_automatic_reload"
         of = f"of {what} configuration split by status and apiserver identity."
         labels = {status: {"status": status, "apiserver_id_hash": server} for status in found}
         page.gauge(
-            f"{prefix}_last_timestamp_seconds", f"Timestamp {of}",
+            f"{prefix}_last_timestamp_seconds",
+            f"Timestamp {of}",
             ((labels[status], at // SECOND) for status, (_, at) in found.items()),
-        )  # fmt: skip
+        )
         page.counter(
             f"{prefix}s_total",
             f"Total number of automatic reloads {of}",
@@ -160,12 +163,12 @@ def _audit(cluster: ClusterContext, page: Page) -> None:
         "apiserver_audit_event_total",
         "Counter of audit events generated and sent to the audit backend.",
         [({}, audit.events if audit else 0)],
-    )  # fmt: skip
+    )
     page.counter(
         "apiserver_audit_requests_rejected_total",
         "Requests that were rejected because their audit event could not be stored.",
         [({}, audit.rejected if audit else 0)],
-    )  # fmt: skip
+    )
     if audit is None:
         return
     page.counter(

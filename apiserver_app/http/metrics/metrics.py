@@ -37,9 +37,10 @@ def render(cluster: ClusterContext, build: Object, started: int) -> bytes:
     _services(cluster, page)
     process.render(page, started)
     page.gauge(
-        "kubernetes_build_info", "The version that this server is of; the value is always 1.",
+        "kubernetes_build_info",
+        "The version that this server is of; the value is always 1.",
         [({_snake(name): said for name, said in build.items() if name in _BUILD}, 1)],
-    )  # fmt: skip
+    )
     return page.text()
 
 
@@ -205,10 +206,11 @@ def _watches(cluster: ClusterContext) -> dict[Sort, int]:
     return found
 
 
-_BUILD = (
-    "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion",
-    "compiler", "platform",
-)  # fmt: skip
+_BUILD = tuple(
+    """
+    major minor gitVersion gitCommit gitTreeState buildDate goVersion compiler platform
+    """.split()
+)
 
 
 def _snake(name: str) -> str:
@@ -253,18 +255,21 @@ def _store(cluster: ClusterContext, page: Page) -> None:
             counts.append(({"resource": info.key}, cluster.store.count(info.etcd_prefix())))
     page.gauge(
         "apiserver_storage_objects",
-        "Number of stored objects at the time of last check split by kind.", counts,
-    )  # fmt: skip
+        "Number of stored objects at the time of last check split by kind.",
+        counts,
+    )
     page.gauge(
-        "apiserver_storage_size_bytes", "Size of what is stored, as it is now.",
+        "apiserver_storage_size_bytes",
+        "Size of what is stored, as it is now.",
         [({"storage_cluster_id": "etcd-0"}, cluster.store.bytes)],
-    )  # fmt: skip
+    )
     _allocators(cluster, page)
     kernel = cluster.kernel
     page.gauge(
-        "apiserver_storage_revision", "Current revision of the store.",
+        "apiserver_storage_revision",
+        "Current revision of the store.",
         [({}, cluster.store.revision)],
-    )  # fmt: skip
+    )
     page.counter("kernel_steps_total", "Steps the cluster's kernel took.", [({}, kernel.steps)])
     page.counter(
         "kernel_virtual_seconds", "Virtual time, seconds since 1970.", [({}, kernel.now / 1e6)]

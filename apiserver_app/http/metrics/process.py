@@ -20,9 +20,10 @@ _USER_TICKS, _SYSTEM_TICKS, _VIRTUAL_BYTES, _RESIDENT_PAGES = 11, 12, 20, 21
 def render(page: Page, started: int) -> None:
     """`started` is in virtual time, as all times on the page."""
     page.gauge(
-        "process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
+        "process_start_time_seconds",
+        "Start time of the process since unix epoch in seconds.",
         [({}, started)],
-    )  # fmt: skip
+    )
     try:
         stat = (_PROC / "stat").read_text().rpartition(")")[2].split()
         network = (_PROC / "net" / "netstat").read_text().splitlines()
@@ -31,9 +32,10 @@ def render(page: Page, started: int) -> None:
         return
     ticks = int(stat[_USER_TICKS]) + int(stat[_SYSTEM_TICKS])
     page.counter(
-        "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
+        "process_cpu_seconds_total",
+        "Total user and system CPU time spent in seconds.",
         [({}, ticks / os.sysconf("SC_CLK_TCK"))],
-    )  # fmt: skip
+    )
     pages, octets = int(stat[_RESIDENT_PAGES]), _octets(network)
     for name, text, value in (
         ("max_fds", "Maximum number of open file descriptors.", _limit(resource.RLIMIT_NOFILE)),

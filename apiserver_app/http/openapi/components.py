@@ -165,11 +165,12 @@ def _facts() -> dict[str, dict[str, Any]]:
 _ELEMENTS = re.compile(r"\[\]|map\[string\]")
 _ZEROS = {"string": "", "integer": 0, "boolean": False, "number": 0}
 # their Go types are no plain structs
-_WITHOUT_ZERO = (
-    ".Time", ".MicroTime", ".Quantity", ".IntOrString", ".RawExtension", ".FieldsV1", ".JSON",
-    ".JSONSchemaPropsOrBool", ".JSONSchemaPropsOrArray", ".JSONSchemaPropsOrStringArray",
-    ".Duration",
-)  # fmt: skip
+_WITHOUT_ZERO = tuple(
+    """
+    .Time .MicroTime .Quantity .IntOrString .RawExtension .FieldsV1 .JSON .JSONSchemaPropsOrBool
+    .JSONSchemaPropsOrArray .JSONSchemaPropsOrStringArray .Duration
+    """.split()
+)
 
 
 def _convert(schema: Schema, see: Callable[[str], None]) -> Schema:

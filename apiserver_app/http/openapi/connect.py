@@ -15,9 +15,11 @@ _TEXT = {"schema": {"type": "string"}}
 _ANY = {"*/*": _TEXT}
 _ALL = ("get", "put", "post", "delete", "options", "head", "patch")
 METHODS = {
-    "attach": ("get", "post"), "exec": ("get", "post"), "portforward": ("get", "post"),
+    "attach": ("get", "post"),
+    "exec": ("get", "post"),
+    "portforward": ("get", "post"),
     "proxy": _ALL,
-}  # fmt: skip
+}
 # name, type, what it does
 _CONTAINER = ("container", "string", "The container; may be left out when there is only one.")
 _STREAMS = [
@@ -49,11 +51,13 @@ def parameters(subresource: str) -> list[Json]:
     """The parameters of the query that the options are read from."""
     return [
         {
-            "name": name, "in": "query", "description": text,
+            "name": name,
+            "in": "query",
+            "description": text,
             "schema": {"type": kind, "uniqueItems": True},
         }
         for name, kind, text in _PARAMETERS.get(subresource, ())
-    ]  # fmt: skip
+    ]
 
 
 class About(NamedTuple):

@@ -21,10 +21,11 @@ Json = dict[str, Any]
 ROOTS = (META + "ObjectMeta", META + "ListMeta", META + "DeleteOptions", META + "Status",
          META + "Patch", META + "APIResourceList")  # fmt: skip
 _TYPED = "io.k8s.api.core.v1.ConfigMap"  # whose kind and version are described like every kind's
-_NOT_IN_V2 = frozenset((
-    "nullable", "oneOf", "anyOf", "allOf", "not", "x-kubernetes-validations",
-    "x-kubernetes-int-or-string",
-))  # fmt: skip
+_NOT_IN_V2 = frozenset(
+    """
+    nullable oneOf anyOf allOf not x-kubernetes-validations x-kubernetes-int-or-string
+    """.split()
+)
 _INSIDE = ("properties", "items")  # which kubectl cannot cope with where more fields may be
 _GVK = "x-kubernetes-group-version-kind"
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -127,11 +128,13 @@ def _list(info: ResourceInfo, texts: Mapping[str, str]) -> Json:
         "type": "object",
         "required": ["items"],
         "properties": {
-            "apiVersion": words["apiVersion"], "items": items, "kind": words["kind"],
+            "apiVersion": words["apiVersion"],
+            "items": items,
+            "kind": words["kind"],
             "metadata": metadata,
         },
         _GVK: [_gvk(info, info.list_kind)],
-    }  # fmt: skip
+    }
 
 
 def _gvk(info: ResourceInfo, kind: str) -> dict[str, str]:

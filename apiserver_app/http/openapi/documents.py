@@ -142,8 +142,9 @@ class OpenApi:
         """Documents of aggregated servers by name, as these gave them."""
         if self._services is None:
             return {}
-        known = ((one, self._services.found.get(one.name)) for one in
-                 self._services.remote.values())  # fmt: skip
+        known = (
+            (one, self._services.found.get(one.name)) for one in self._services.remote.values()
+        )
         return {one.path.strip("/"): said.openapi for one, said in known if said and said.openapi}
 
     def _custom_versions(self) -> list[tuple[str, str]]:

@@ -50,8 +50,10 @@ _ROUTES = {
 
 def names(resources: kinds.Resources) -> list[str]:
     """What has a document or a part of one: the fixed paths, and a path for each group."""
-    return [*_ROUTES, *dict.fromkeys(f"apis/{info.group}" for info in resources.built_in
-                                     if info.group)]  # fmt: skip
+    return [
+        *_ROUTES,
+        *dict.fromkeys(f"apis/{info.group}" for info in resources.built_in if info.group),
+    ]
 
 
 def roots(name: str) -> list[str]:

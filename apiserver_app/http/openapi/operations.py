@@ -25,9 +25,11 @@ _BODIES = ("*/*",)
 ANSWERS = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _PATCHES = (
-    "application/json-patch+json", "application/merge-patch+json",
-    "application/strategic-merge-patch+json", "application/apply-patch+yaml",
-)  # fmt: skip
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
 
 
 def _param(name: str, description: str, kind: str = "string") -> Json:

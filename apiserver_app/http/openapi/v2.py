@@ -25,10 +25,11 @@ Json = dict[str, Any]
 
 _SPECIAL = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
-        "type": "string", "format": "int-or-string",
+        "type": "string",
+        "format": "int-or-string",
     },
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "string"},
-}  # fmt: skip
+}
 _SCHEMES = ["https"]
 
 
@@ -51,8 +52,9 @@ def as_protobuf(version: Release, config: RuntimeConfig = ()) -> bytes:
     info = _text(1, source.info["title"]) + _text(2, source.info["version"])
     paths = b"".join(_named(2, name, _path_item(item)) for name, item in source.paths())
     found = b"".join(_named(1, name, _schema(item)) for name, item in source.definitions())
-    return b"".join((_text(1, "2.0"), _field(2, info), _field(8, paths), _field(9, found),
-                     _security()))  # fmt: skip
+    return b"".join(
+        (_text(1, "2.0"), _field(2, info), _field(8, paths), _field(9, found), _security())
+    )
 
 
 def extended(plain: bytes, protobuf: bool, documents: Iterable[tuple[Any, Any]]) -> bytes:
@@ -184,9 +186,7 @@ def _member(name: str, value: bytes) -> bytes:
 
 
 def _path_item(item: Json) -> bytes:
-    numbers = {
-        "get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8,
-    }  # fmt: skip
+    numbers = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8}
     parts = [
         _field(numbers[key], _operation(item[key])) for key in operations.METHODS if key in item
     ]
@@ -200,8 +200,10 @@ def _operation(operation: Json) -> bytes:
     parts += [_text(6, kind) for kind in operation.get("produces", ())]
     parts += [_text(7, kind) for kind in operation.get("consumes", ())]
     parts += [_field(8, _parameter(found)) for found in operation.get("parameters", ())]
-    codes = [_named(1, code, _field(1, _response(found)))
-             for code, found in operation["responses"].items()]  # fmt: skip
+    codes = [
+        _named(1, code, _field(1, _response(found)))
+        for code, found in operation["responses"].items()
+    ]
     parts.append(_field(9, b"".join(codes)))
     parts += [_text(10, scheme) for scheme in operation["schemes"]]
     return b"".join(parts) + _extensions(13, operation)

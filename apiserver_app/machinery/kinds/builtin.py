@@ -245,10 +245,12 @@ GROUP_VERSIONS: tuple[GroupVersion, ...] = (
 )
 
 # what is created and answered but never stored
-VIRTUAL = (
-    "Binding", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectReview",
-    "SelfSubjectRulesReview", "SubjectAccessReview", "TokenReview",
-)  # fmt: skip
+VIRTUAL = tuple(
+    """
+    Binding LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectReview
+    SelfSubjectRulesReview SubjectAccessReview TokenReview
+    """.split()
+)
 
 # resource -> the versions upstream writes it in, which discovery tells a hash of, each up to a
 # minor version, where it is not the most preferred: a new one waits until the server before that

@@ -33,11 +33,11 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 # kinds every group has
 _META_KINDS = frozenset(
-    (
-        "DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "Status", "List",
-        "APIVersions", "APIGroup", "APIGroupList", "APIResourceList", "PartialObjectMetadata",
-    )
-)  # fmt: skip
+    """
+    DeleteOptions CreateOptions UpdateOptions PatchOptions Status List APIVersions APIGroup
+    APIGroupList APIResourceList PartialObjectMetadata
+    """.split()
+)
 _PACKAGES = {"": "core", "internal.apiserver.k8s.io": "apiserverinternal", "meta.k8s.io": "meta"}
 
 

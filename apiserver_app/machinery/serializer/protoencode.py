@@ -257,9 +257,9 @@ def _time(value: Any) -> bytes:
         return b""
     micros = meta.parse_time(str(value))
     seconds, rest = divmod(micros, 1_000_000)
-    return b"".join((
-        varint(1 << 3), varint(seconds & 0xFFFFFFFFFFFFFFFF), varint(2 << 3), varint(rest * 1000),
-    ))  # fmt: skip
+    return b"".join(
+        (varint(1 << 3), varint(seconds & 0xFFFFFFFFFFFFFFFF), varint(2 << 3), varint(rest * 1000))
+    )
 
 
 def _raw_json(value: Any) -> bytes:

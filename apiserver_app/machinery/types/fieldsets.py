@@ -21,9 +21,9 @@ ELEMENTS_CACHED_MAX = 16_384
 SELF = "."
 LEAF: Trie = {}
 
-_NOT_IN_JSON = str.maketrans({
-    "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029",
-})  # fmt: skip
+_NOT_IN_JSON = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 
 
 def union(first: Trie | None, second: Trie | None) -> Trie | None:

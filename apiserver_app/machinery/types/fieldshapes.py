@@ -309,10 +309,12 @@ _RAW = _Raw()
 
 # never owned by anybody
 _TYPE_META = frozenset(("apiVersion", "kind"))
-METADATA = frozenset((
-    "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-    "managedFields", "resourceVersion",
-))  # fmt: skip
+METADATA = frozenset(
+    """
+    name namespace creationTimestamp selfLink uid clusterName generation managedFields
+    resourceVersion
+    """.split()
+)
 
 
 class Shapes:

@@ -154,8 +154,9 @@ class Types:
         named = str(named).rpartition("/")[2]
         return errors.Undecodable(
             f'{word or kind} in version "{named or version}" cannot be handled as a {kind}: {why}',
-            why, converting,
-        )  # fmt: skip
+            why,
+            converting,
+        )
 
 
 _ENDS: dict[str, Convert] = {

@@ -68,9 +68,11 @@ class _PolicyStrategy(Strategy):
             policyrules.match_conditions(asked, alone, "spec.matchConditions", errs)
         given = spec.get("variables") or ()
         environment = Environment(
-            ctx.version, params=spec.get("paramKind") is not None,
-            variables=given if given or self.changes else None, patches=self.changes,
-        )  # fmt: skip
+            ctx.version,
+            params=spec.get("paramKind") is not None,
+            variables=given if given or self.changes else None,
+            patches=self.changes,
+        )
         policyrules.variables(given, environment, "spec.variables", errs)
         self.expressions(obj, environment, errs)
         return errs

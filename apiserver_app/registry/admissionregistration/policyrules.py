@@ -20,10 +20,12 @@ from apiserver_app.registry.validation import objectmeta, selectors
 CONDITIONS_MAX = 64
 UNSPECIFIED = "expression is not specified"
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*", re.ASCII)
-_RESERVED = frozenset((
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function",
-    "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
-))  # fmt: skip
+_RESERVED = frozenset(
+    """
+    true false null in as break const continue else for function if import let loop package
+    namespace return var void while
+    """.split()
+)
 _ACTIONS = ("Audit", "Deny", "Warn")
 
 Values = Mapping[str, Any]

@@ -66,9 +66,10 @@ class WebhookConfigurationStrategy(Strategy):
                 at = f"{path}.matchConditions"
                 policyrules.match_conditions(conditions, Environment(ctx.version), at, errs)
             _review_versions(
-                webhook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions",
+                webhook.get("admissionReviewVersions") or (),
+                f"{path}.admissionReviewVersions",
                 errs,
-            )  # fmt: skip
+            )
             if name and name in seen and not twins:
                 errs.append(errors.duplicate(f"{path}.name", name))
             seen.add(name)

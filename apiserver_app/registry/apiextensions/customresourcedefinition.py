@@ -111,9 +111,10 @@ def _spec(
     before = (old or {}).get("spec", {}).get("versions") or ()
     schemas = {version.get("name"): version.get("schema") for version in before}
     unchanged = {
-        version["name"] for version in versions
+        version["name"]
+        for version in versions
         if version.get("name") in schemas and schemas[version["name"]] == version.get("schema")
-    }  # fmt: skip
+    }
     shared = versionrules.Shared(versions, ctx.version, unchanged)
     shared.missing(errs)
     keeps = bool(spec.get("preserveUnknownFields"))

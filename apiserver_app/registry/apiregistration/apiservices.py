@@ -112,10 +112,11 @@ class Services:
         custom = {(one.group, one.version) for one in self._resources.listed if one.custom}
         priorities = {
             (spec.get("group") or "", spec.get("version") or ""): (
-                int(spec.get("groupPriorityMinimum") or 0), int(spec.get("versionPriority") or 0),
+                int(spec.get("groupPriorityMinimum") or 0),
+                int(spec.get("versionPriority") or 0),
             )
             for spec in (one["spec"] for one in self._cache.list(KEY))
-        }  # fmt: skip
+        }
         served = set(self._resources.group_versions)
         listed = [one for one in priorities if one in served or one in self.remote]
         listed += [one for one in sorted(custom) if one not in priorities]
@@ -154,15 +155,17 @@ class Services:
             self.found.pop(meta.name_of(service), None)
             return
         self.remote[place] = Remote(
-            meta.name_of(service), *place,
+            meta.name_of(service),
+            *place,
             ServiceTarget(
-                reference.get("namespace", ""), reference.get("name", ""),
+                reference.get("namespace", ""),
+                reference.get("name", ""),
                 int(reference.get("port") or 443),
             ),
             _decoded(spec.get("caBundle") or ""),
             bool(spec.get("insecureSkipTLSVerify")),
             is_available(service),
-        )  # fmt: skip
+        )
         self._on_remote()
 
 

@@ -20,10 +20,12 @@ from apiserver_app.registry.core.workload import NOT_MORE_THAN_REPLICAS
 from apiserver_app.registry.strategy import Context
 from apiserver_app.registry.validation import checks, gosyntax, objectmeta, selectors
 
-_MUTABLE = (
-    "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals",
-    "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy",
-)  # fmt: skip
+_MUTABLE = tuple(
+    """
+    replicas template updateStrategy minReadySeconds ordinals revisionHistoryLimit
+    persistentVolumeClaimRetentionPolicy
+    """.split()
+)
 _REFUSED = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
     "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' "

@@ -128,9 +128,10 @@ def _definition_to_v1(obj: Object) -> Object:
     """Copies top-level fields into each version."""
     spec = dict(obj.get("spec") or {})
     common = {
-        "schema": spec.pop("validation", None), "subresources": spec.pop("subresources", None),
+        "schema": spec.pop("validation", None),
+        "subresources": spec.pop("subresources", None),
         "additionalPrinterColumns": spec.pop("additionalPrinterColumns", None),
-    }  # fmt: skip
+    }
     single = spec.pop("version", "")
     keeps = spec.pop("preserveUnknownFields", None) is not False
     versions = spec.get("versions") or [{"name": single, "served": True, "storage": True}]
@@ -174,9 +175,10 @@ def _definition_from_v1(obj: Object) -> Object:
                 for column in version["additionalPrinterColumns"]
             ]
     for name, above in (
-        ("schema", "validation"), ("subresources", "subresources"),
+        ("schema", "validation"),
+        ("subresources", "subresources"),
         ("additionalPrinterColumns", "additionalPrinterColumns"),
-    ):  # fmt: skip
+    ):
         values = [version.get(name) for version in versions]
         if values and values[0] and all(value == values[0] for value in values):
             spec[above] = values[0]

@@ -18,10 +18,12 @@ from apiserver_app.registry.core.pod import scheduling
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import addresswarnings, checks
 
-_NODE_INFO = (
-    "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",
-    "kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture",
-)  # fmt: skip
+_NODE_INFO = tuple(
+    """
+    machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion
+    kubeProxyVersion operatingSystem architecture
+    """.split()
+)
 
 
 class NodeStrategy(Strategy):

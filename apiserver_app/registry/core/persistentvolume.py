@@ -23,11 +23,13 @@ from apiserver_app.registry.validation import checks, godiff, gosyntax, nodewarn
 
 _RECLAIM = ("Delete", "Recycle", "Retain")
 # in upstream's order of looking at them
-SOURCES = (
-    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd",
-    "quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume",
-    "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi",
-)  # fmt: skip
+SOURCES = tuple(
+    """
+    hostPath gcePersistentDisk awsElasticBlockStore glusterfs flocker nfs rbd quobyte cephfs iscsi
+    cinder fc flexVolume azureFile vsphereVolume photonPersistentDisk portworxVolume azureDisk
+    scaleIO local storageos csi
+    """.split()
+)
 _OLD_NOTES = {
     persistentvolumeclaim.CLASS_NOTE: persistentvolumeclaim.CLASS_NOTE_TEXT,
     "volume.beta.kubernetes.io/mount-options": (

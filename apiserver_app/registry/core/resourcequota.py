@@ -17,15 +17,19 @@ from apiserver_app.registry.core import resources
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import gosyntax
 
-_SCOPES = (
-    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass",
-    "CrossNamespacePodAffinity", "VolumeAttributesClass",
-)  # fmt: skip
+_SCOPES = tuple(
+    """
+    Terminating NotTerminating BestEffort NotBestEffort PriorityClass CrossNamespacePodAffinity
+    VolumeAttributesClass
+    """.split()
+)
 _EXISTS_ONLY = (*_SCOPES[:4], "CrossNamespacePodAffinity")
 _CONFLICTS = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
-_POD_RESOURCES = {
-    "pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"
-}  # fmt: skip
+_POD_RESOURCES = frozenset(
+    """
+    pods cpu memory requests.cpu requests.memory limits.cpu limits.memory
+    """.split()
+)
 
 
 class ResourceQuotaStrategy(Strategy):

@@ -30,10 +30,12 @@ _STANDARD = {
     "services.loadbalancers",
 }  # fmt: skip
 _STANDARD_QUOTA = _STANDARD - {"storage"}
-_INTEGER = {
-    "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
-    "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
-}  # fmt: skip
+_INTEGER = frozenset(
+    """
+    pods services replicationcontrollers resourcequotas secrets configmaps persistentvolumeclaims
+    services.nodeports services.loadbalancers
+    """.split()
+)
 _NANO = -9
 _MILLI = -3
 _UNIT = 10**9  # a unit in the billionths of `nano`

@@ -47,14 +47,18 @@ _REQUIRED = {
 # where upstream calls the source otherwise than its field
 _PATHS = {"gcePersistentDisk": "persistentDisk"}
 _SECRETS = (
-    "controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef",
+    "controllerPublishSecretRef",
+    "controllerExpandSecretRef",
+    "nodePublishSecretRef",
     "nodeExpandSecretRef",
-)  # fmt: skip
+)
 _BYTE = "must be between 0 and 255, inclusive"
 _BAD_FORMAT = "must be valid format"
 _HOST_PORTS = "must be a host:port pair or multiple pairs separated by commas"
-_MANAGED = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/" \
-           "disks/{disk-id}"  # fmt: skip
+_MANAGED = (
+    "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/"
+    "disks/{disk-id}"
+)
 _BLOB = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 _is_host_port = re.compile(r"(?:\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*").fullmatch
 _INITIATORS = {

@@ -24,9 +24,7 @@ TOPOLOGY_MAX = 16
 ZONES_MAX = 8
 # what the controllers write, nobody is told of
 _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
-_MANAGERS = (
-    "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io",
-)  # fmt: skip
+_MANAGERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 _TYPES = ("FQDN", "IPv4", "IPv6")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 

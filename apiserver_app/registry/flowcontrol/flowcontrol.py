@@ -30,9 +30,7 @@ HASH_BITS_MAX = 60
 EXEMPT, CATCH_ALL = "exempt", "catch-all"
 _LIMITS = (("queues", QUEUES), ("handSize", HAND), ("queueLengthLimit", LENGTH))
 _METHODS = ("ByNamespace", "ByUser")
-_VERBS = (
-    "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch",
-)  # fmt: skip
+_VERBS = tuple("create delete deletecollection get list patch proxy update watch".split())
 # a subject's kind -> the field that says which one
 _SUBJECTS = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
 # field of a resource rule, what is said when it is empty, what `*` excludes
@@ -150,8 +148,10 @@ class PriorityLevelStrategy(Strategy):
 # -- inside -------------------------------------------------------------------------------------
 
 _CATCH_ALL_LIMITS = {
-    "nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"},
-}  # fmt: skip
+    "nominalConcurrencyShares": 5,
+    "lendablePercent": 0,
+    "limitResponse": {"type": "Reject"},
+}
 # precedence, level and groups of the server's own schemas
 _OWN_SCHEMAS = {
     EXEMPT: (1, None, ["system:masters"]),

@@ -73,8 +73,10 @@ class IngressStrategy(Strategy):
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         if old is None and _CLASS_NOTE in (obj["metadata"].get("annotations") or {}):
-            return [f'annotation "{_CLASS_NOTE}" is deprecated, please use '
-                    "'spec.ingressClassName' instead"]  # fmt: skip
+            return [
+                f'annotation "{_CLASS_NOTE}" is deprecated, please use '
+                "'spec.ingressClassName' instead"
+            ]
         return []
 
     def _spec(self, spec: Mapping[str, Any], errs: list[FieldError]) -> None:

@@ -128,8 +128,10 @@ def _where(spec: Part, path: str, errs: list[FieldError]) -> None:
         scheduling.node_selector(selector, f"{path}.nodeSelector", errs)
         terms = selector.get("nodeSelectorTerms") or ()
         if len(terms) != 1:
-            at, text = f"{path}.nodeSelector.nodeSelectorTerms", "must have exactly one node " \
-                       "selector term"  # fmt: skip
+            at, text = (
+                f"{path}.nodeSelector.nodeSelectorTerms",
+                "must have exactly one node selector term",
+            )
             printed = errors.GoText("[]core.NodeSelectorTerm{...}")
             errs.append(errors.invalid_value(at, printed, text))
     for field in ("allNodes", "perDeviceNodeSelection"):

@@ -72,32 +72,38 @@ def of(old: Any, new: Any, kind: str, version: Release) -> str:
 
 Fields = Sequence[tuple[str, str, str]]
 
-_POD_SPEC = (
-    "Volumes", "InitContainers", "Containers", "EphemeralContainers", "RestartPolicy",
-    "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "NodeSelector",
-    "ServiceAccountName", "AutomountServiceAccountToken", "NodeName", "SecurityContext",
-    "ImagePullSecrets", "Hostname", "Subdomain", "SetHostnameAsFQDN", "Affinity", "SchedulerName",
-    "Tolerations", "HostAliases", "PriorityClassName", "Priority", "PreemptionPolicy", "DNSConfig",
-    "ReadinessGates", "RuntimeClassName", "Overhead", "EnableServiceLinks",
-    "TopologySpreadConstraints", "OS", "SchedulingGates", "ResourceClaims", "Resources",
-)  # fmt: skip
+_POD_SPEC = tuple(
+    """
+    Volumes InitContainers Containers EphemeralContainers RestartPolicy
+    TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName
+    AutomountServiceAccountToken NodeName SecurityContext ImagePullSecrets Hostname Subdomain
+    SetHostnameAsFQDN Affinity SchedulerName Tolerations HostAliases PriorityClassName Priority
+    PreemptionPolicy DNSConfig ReadinessGates RuntimeClassName Overhead EnableServiceLinks
+    TopologySpreadConstraints OS SchedulingGates ResourceClaims Resources
+    """.split()
+)
 # what a pod cannot name as a volume of its own, and the order of a volume's sources
 _VOLUME_ONLY = (
-    ("Local", "*LocalVolumeSource", "local"), ("CSI", "*CSIPersistentVolumeSource", "csi"),
-)  # fmt: skip
-_VOLUMES = (
-    "GCEPersistentDisk", "AWSElasticBlockStore", "HostPath", "Glusterfs", "NFS", "RBD", "Quobyte",
-    "ISCSI", "FlexVolume", "Cinder", "CephFS", "FC", "Flocker", "AzureFile", "VsphereVolume",
-    "AzureDisk", "PhotonPersistentDisk", "PortworxVolume", "ScaleIO", "Local", "StorageOS", "CSI",
-)  # fmt: skip
+    ("Local", "*LocalVolumeSource", "local"),
+    ("CSI", "*CSIPersistentVolumeSource", "csi"),
+)
+_VOLUMES = tuple(
+    """
+    GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume
+    Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume
+    ScaleIO Local StorageOS CSI
+    """.split()
+)
 _VOLUME_STRUCTS: dict[str, Fields] = {
     "core.v1.LocalVolumeSource": (("Path", "string", "path"), ("FSType", "*string", "fsType")),
     "core.v1.CSIPersistentVolumeSource": (
-        ("Driver", "string", "driver"), ("VolumeHandle", "string", "volumeHandle"),
-        ("ReadOnly", "bool", "readOnly"), ("FSType", "string", "fsType"),
+        ("Driver", "string", "driver"),
+        ("VolumeHandle", "string", "volumeHandle"),
+        ("ReadOnly", "bool", "readOnly"),
+        ("FSType", "string", "fsType"),
         ("VolumeAttributes", "map[string]string", "volumeAttributes"),
     ),
-}  # fmt: skip
+}
 _HOST = ("HostNetwork", "HostPID", "HostIPC", "ShareProcessNamespace", "HostUsers")
 _PORT = (("Type", "int", "type"), ("IntVal", "int32", "int"), ("StrVal", "string", "str"))
 _SCALARS = ("string", "bool", "int32", "int64", "int", "time")

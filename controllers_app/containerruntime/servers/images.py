@@ -43,11 +43,12 @@ async def _nginx(container: Container, _port: int, request: HttpRequest) -> Http
             )
             client = _client(request)
             _say(
-                container, STDERR,
+                container,
+                STDERR,
                 f"{timeformat.nginx(container.now)} [error] 29#29: *1 {what}, client: {client}, "
                 f'server: localhost, request: "{request.method} {request.path} HTTP/1.1", host: '
                 f'"{request.headers.get("host", "localhost")}"',
-            )  # fmt: skip
+            )
     _access(container, request, status, len(body), '"-"')
     head = {"server": "nginx/1.27.5", "content-type": kind, "connection": "keep-alive"}
     return HttpAnswer(status, head, body)
@@ -64,10 +65,11 @@ async def _httpd(container: Container, _port: int, request: HttpRequest) -> Http
             "<p>The requested URL was not found on this server.</p>\n</body></html>\n"
         ).encode()
     _say(
-        container, STDOUT,
+        container,
+        STDOUT,
         f"{_client(request)} - - [{timeformat.common(container.now)}] "
         f'"{request.method} {request.path} HTTP/1.1" {status} {len(body)}',
-    )  # fmt: skip
+    )
     return HttpAnswer(status, {"server": "Apache/2.4.63 (Unix)", "content-type": kind}, body)
 
 
@@ -79,10 +81,11 @@ async def _echo(container: Container, _port: int, request: HttpRequest) -> HttpA
     host, client = request.headers.get("host", ""), _client(request)
     agent = request.headers.get("user-agent", "")
     _say(
-        container, STDOUT,
+        container,
+        STDOUT,
         f'{timeformat.nginx(container.now)} {host} {client}:40000 "{request.method} {request.path} '
         f'HTTP/1.1" 200 {len(body)} "{agent}" 21.4µs',
-    )  # fmt: skip
+    )
     head = {"x-app-name": "http-echo", "x-app-version": "1.0.0", "content-type": _PLAIN}
     return HttpAnswer(200, head, body)
 
@@ -243,10 +246,11 @@ def _file(container: Container, root: str, path: str, method: str) -> tuple[int,
 def _access(container: Container, request: HttpRequest, status: int, size: int, last: str) -> None:
     agent = request.headers.get("user-agent") or "-"
     _say(
-        container, STDOUT,
+        container,
+        STDOUT,
         f"{_client(request)} - - [{timeformat.common(container.now)}] "
         f'"{request.method} {request.path} HTTP/1.1" {status} {size} "-" "{agent}" {last}',
-    )  # fmt: skip
+    )
 
 
 def _client(request: HttpRequest) -> str:

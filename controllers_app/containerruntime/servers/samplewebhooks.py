@@ -33,8 +33,9 @@ def sidecar_injector(request: Object) -> Object:
     operations: list[Object] = [{"op": "add", "path": "/spec/containers/-", "value": SIDECAR}]
     if (pod.get("metadata") or {}).get("annotations"):
         key = MARK.replace("~", "~0").replace("/", "~1")
-        operations.append({"op": "add", "path": f"/metadata/annotations/{key}",
-                           "value": "injected"})  # fmt: skip
+        operations.append(
+            {"op": "add", "path": f"/metadata/annotations/{key}", "value": "injected"}
+        )
     else:
         operations.append(
             {"op": "add", "path": "/metadata/annotations", "value": {MARK: "injected"}}

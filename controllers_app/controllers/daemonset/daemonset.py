@@ -34,9 +34,7 @@ _TOLERATED = (
 )
 
 # counts of the status that are written even when they are zero
-_ALWAYS = (
-    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
-)  # fmt: skip
+_ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
 
 
 class Plan(msgspec.Struct):
@@ -81,9 +79,8 @@ class DaemonSetController(Controller):
         if meta.is_deleting(owner):
             return Result("is being deleted: does nothing")
         revisions = history.History(
-            self.client, self.caches[history.REVISIONS], owner, self.ctx.version,
-            history.HASH_LABEL,
-        )  # fmt: skip
+            self.client, self.caches[history.REVISIONS], owner, self.ctx.version, history.HASH_LABEL
+        )
         current = await revisions.current()
         hash_ = history.hash_of(current)
         by_node = await self._pods_by_node(owner)
@@ -146,9 +143,11 @@ class DaemonSetController(Controller):
         for pod in plan.failed:
             where = f"{meta.namespace_of(pod)}/{meta.name_of(pod)} on node {_node_of(pod)}"
             self.recorder.event(
-                owner, "Warning", "FailedDaemonPod",
+                owner,
+                "Warning",
+                "FailedDaemonPod",
                 f"Found failed daemon pod {where}, will try to kill it",
-            )  # fmt: skip
+            )
 
         async def create(number: int) -> None:
             await self._pod_control.create(owner, _pod(owner, creates[number], hash_))
@@ -181,9 +180,10 @@ class DaemonSetController(Controller):
         for name, pods in by_node.items():
             if name and name not in known:  # never bound, and the node is gone
                 plan.delete += [
-                    pod for pod in pods
+                    pod
+                    for pod in pods
                     if not pod["spec"].get("nodeName") and not meta.is_deleting(pod)
-                ]  # fmt: skip
+                ]
         return plan
 
     def _keep_one(self, pods: list[Object], plan: Plan) -> None:

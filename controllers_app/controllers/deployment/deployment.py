@@ -122,16 +122,20 @@ class DeploymentController(Controller):
     async def _refuse_everything(self, deployment: Object) -> Result:
         """Warns about an empty selector, which would match every pod of the namespace."""
         self.recorder.event(
-            deployment, "Warning", "SelectingAll",
+            deployment,
+            "Warning",
+            "SelectingAll",
             "This deployment is selecting all pods. A non-empty selector is required.",
-        )  # fmt: skip
+        )
         generation = deployment["metadata"].get("generation", 0)
         if rules.count_of(deployment, "observedGeneration") < generation:
             await self.client.update(
-                DEPLOYMENTS, meta.namespace_of(deployment), meta.name_of(deployment),
+                DEPLOYMENTS,
+                meta.namespace_of(deployment),
+                meta.name_of(deployment),
                 meta.with_path(deployment, ("status", "observedGeneration"), generation),
                 subresource="status",
-            )  # fmt: skip
+            )
         return Result("selects every pod: does nothing")
 
     async def _claim(self, deployment: Object) -> list[Object]:

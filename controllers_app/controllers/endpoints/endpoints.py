@@ -82,9 +82,7 @@ class EndpointsController(servicepods.ServiceController):
             annotations[servicepods.TRIGGER_TIME] = trigger
         if over:
             annotations[OVER_CAPACITY] = "truncated"
-        metadata = {
-            "name": meta.name_of(service), "labels": labels, "annotations": annotations,
-        }  # fmt: skip
+        metadata = {"name": meta.name_of(service), "labels": labels, "annotations": annotations}
         out: Object = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata}
         if subsets:
             out["subsets"] = subsets
@@ -94,9 +92,10 @@ class EndpointsController(servicepods.ServiceController):
         key = f"{meta.namespace_of(service)}/{meta.name_of(service)}"
         self.recorder.event(
             {**service, "apiVersion": "v1", "kind": "Endpoints"},
-            "Warning", f"FailedTo{verb.capitalize()}Endpoint",
+            "Warning",
+            f"FailedTo{verb.capitalize()}Endpoint",
             f"Failed to {verb} endpoint for service {key}: {error.message}",
-        )  # fmt: skip
+        )
 
 
 def _shown(endpoints: Object) -> tuple[Any, ...]:

@@ -95,9 +95,11 @@ class EndpointSliceController(servicepods.ServiceController):
         endpoint: Object = {
             "addresses": [address],
             "conditions": {
-                "ready": publish or (ready and not going), "serving": ready, "terminating": going,
+                "ready": publish or (ready and not going),
+                "serving": ready,
+                "terminating": going,
             },
-        }  # fmt: skip
+        }
         spec = pod["spec"]
         if spec.get("hostname") and spec.get("subdomain") == meta.name_of(service):
             endpoint["hostname"] = spec["hostname"]
@@ -197,11 +199,13 @@ def _ports(service: Object, pod: Object) -> tuple[Any, ...]:
 def _ports_of(item: Object) -> tuple[Any, ...]:
     return tuple(
         (
-            port.get("name", ""), port.get("port"), port.get("protocol", "TCP"),
+            port.get("name", ""),
+            port.get("port"),
+            port.get("protocol", "TCP"),
             port.get("appProtocol"),
         )
         for port in item.get("ports") or ()
-    )  # fmt: skip
+    )
 
 
 def _port_objects(group: Group) -> list[Object]:

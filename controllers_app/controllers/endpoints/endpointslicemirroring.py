@@ -95,15 +95,19 @@ class EndpointSliceMirroringController(Controller):
                     wanted.setdefault(group, (ports, []))[1].append(endpoint)
         if invalid:
             self.recorder.event(
-                endpoints, "Warning", "InvalidIPAddress",
+                endpoints,
+                "Warning",
+                "InvalidIPAddress",
                 f"Skipped {invalid} invalid IP addresses when mirroring to EndpointSlices",
-            )  # fmt: skip
+            )
         if skipped:
             self.recorder.event(
-                endpoints, "Warning", "TooManyAddressesToMirror",
+                endpoints,
+                "Warning",
+                "TooManyAddressesToMirror",
                 f"A max of {ADDRESSES_MAX} addresses can be mirrored to EndpointSlices per "
                 f"Endpoints subset. {skipped} addresses were skipped",
-            )  # fmt: skip
+            )
         return wanted
 
     async def _apply(
@@ -185,9 +189,10 @@ def _endpoint(address: Object, ready: bool) -> tuple[str, Object] | None:
 
 def _port(port: Object) -> Object:
     out: Object = {
-        "name": port.get("name") or "", "port": port.get("port"),
+        "name": port.get("name") or "",
+        "port": port.get("port"),
         "protocol": port.get("protocol") or "TCP",
-    }  # fmt: skip
+    }
     if port.get("appProtocol"):
         out["appProtocol"] = port["appProtocol"]
     return out
@@ -199,13 +204,15 @@ def _comparable(ports: Iterable[Object]) -> tuple[Any, ...]:
 
 def _slice(endpoints: Object, family: str, ports: list[Object], found: list[Object]) -> Object:
     annotations = {
-        name: text for name, text in meta.annotations_of(endpoints).items()
+        name: text
+        for name, text in meta.annotations_of(endpoints).items()
         if name not in (servicepods.TRIGGER_TIME, LAST_APPLIED)
-    }  # fmt: skip
+    }
     labels = {
-        **meta.labels_of(endpoints), endpointslice.SERVICE_NAME: meta.name_of(endpoints),
+        **meta.labels_of(endpoints),
+        endpointslice.SERVICE_NAME: meta.name_of(endpoints),
         endpointslice.MANAGED_BY: MANAGER,
-    }  # fmt: skip
+    }
     metadata: Object = {"namespace": meta.namespace_of(endpoints), "labels": labels}
     if annotations:
         metadata["annotations"] = annotations
@@ -223,8 +230,10 @@ def _same(have: Object, wanted: Object) -> bool:
         owners = [owner["uid"] for owner in item["metadata"].get("ownerReferences") or ()]
         return (
             sorted(map(str, (sorted(one.items(), key=str) for one in item.get("endpoints") or ()))),
-            meta.labels_of(item), meta.annotations_of(item), owners,
-        )  # fmt: skip
+            meta.labels_of(item),
+            meta.annotations_of(item),
+            owners,
+        )
 
     return shown(have) == shown(wanted)
 

@@ -28,16 +28,21 @@ PODS_PER_SYNC_MAX = 500
 BATCH_SECONDS = 1.0  # between a change of a pod, or of the status, and the look at its job
 # condition, reason, message
 LIMIT_REACHED = (
-    sync.FAILURE, "BackoffLimitExceeded", "Job has reached the specified backoff limit",
-)  # fmt: skip
+    sync.FAILURE,
+    "BackoffLimitExceeded",
+    "Job has reached the specified backoff limit",
+)
 TOO_MANY_INDEXES_FAILED = (
-    sync.FAILURE, "MaxFailedIndexesExceeded",
+    sync.FAILURE,
+    "MaxFailedIndexesExceeded",
     "Job has exceeded the specified maximal number of failed indexes",
-)  # fmt: skip
+)
 INDEXES_FAILED = (sync.FAILURE, "FailedIndexes", "Job has failed indexes")
 DEADLINE_PASSED = (
-    sync.FAILURE, "DeadlineExceeded", "Job was active longer than specified deadline",
-)  # fmt: skip
+    sync.FAILURE,
+    "DeadlineExceeded",
+    "Job was active longer than specified deadline",
+)
 ALL_DONE = (sync.SUCCESS, "CompletionsReached", "Reached expected number of succeeded pods")
 
 
@@ -409,9 +414,11 @@ class JobController(Controller):
         completions = state.completions
         if completions is not None and state.status.get("succeeded", 0) > completions:
             self.recorder.event(
-                state.job, "Warning", "TooManySucceededPods",
+                state.job,
+                "Warning",
+                "TooManySucceededPods",
                 "Too many succeeded pods running after completion count reached",
-            )  # fmt: skip
+            )
         self.recorder.event(state.job, "Normal", "Completed", "Job completed")
 
     # -- keys -----------------------------------------------------------------------------------

@@ -86,10 +86,12 @@ def begin(job: Object, pods: list[Object], released: set[str], backoff: Record) 
     if indexed.is_indexed(job):
         sync.before = indexed.parse(status.get("completedIndexes", ""), sync.completions)
         ended = [
-            pod for pod in pods
-            if podstate.phase_of(pod) == "Succeeded" and is_tracked(pod)
+            pod
+            for pod in pods
+            if podstate.phase_of(pod) == "Succeeded"
+            and is_tracked(pod)
             and sync.has_valid_index(pod)
-        ]  # fmt: skip
+        ]
         sync.done = indexed.with_indexes(sync.before, _indexes(ended))
         sync.succeeded = indexed.total(sync.done)
     if perindex.is_limited(job):

@@ -309,9 +309,10 @@ class NodeLifecycleController(Controller):
         """The labels of old have the values of those that replaced them."""
         labels = meta.labels_of(node)
         wanted = {
-            old: labels[new] for old, new in _OLD_LABELS.items()
+            old: labels[new]
+            for old, new in _OLD_LABELS.items()
             if new in labels and labels.get(old) != labels[new]
-        }  # fmt: skip
+        }
         if not wanted or await self.live("nodes", "", meta.name_of(node)) is None:
             return ""
         patch = {"metadata": {"labels": wanted}}

@@ -60,8 +60,9 @@ class Zones:
     def look(self, counts: Mapping[Health, int]) -> bool:
         """Judge the zones by a census; True when everything halts or goes on again."""
         zones = sorted({zone for zone, _ in counts})
-        sizes = {zone: (counts.get((zone, True), 0), counts.get((zone, False), 0))
-                 for zone in zones}  # fmt: skip
+        sizes = {
+            zone: (counts.get((zone, True), 0), counts.get((zone, False), 0)) for zone in zones
+        }
         self._states = {zone: _state(*size) for zone, size in sizes.items()}
         was_halted = self.is_halted
         self.is_halted = bool(zones) and all(one == FULL for one in self._states.values())

@@ -303,9 +303,8 @@ class HorizontalPodAutoscalerController(Controller):
         namespace, name = meta.namespace_of(autoscaler), meta.name_of(autoscaler)
         try:
             await self.client.update(
-                AUTOSCALERS, namespace, name, {**autoscaler, "status": status},
-                subresource="status",
-            )  # fmt: skip
+                AUTOSCALERS, namespace, name, {**autoscaler, "status": status}, subresource="status"
+            )
         except errors.ApiError as error:
             self.recorder.event(autoscaler, "Warning", "FailedUpdateStatus", error.message)
 

@@ -102,9 +102,10 @@ def pod_of(owner: Object, ordinal: int, template: Object, revision: str) -> Obje
     name = name_of(owner, ordinal)
     inner = template.get("metadata") or {}
     metadata: Object = {
-        "generateName": f"{meta.name_of(owner)}-", "name": name,
+        "generateName": f"{meta.name_of(owner)}-",
+        "name": name,
         "namespace": meta.namespace_of(owner),
-    }  # fmt: skip
+    }
     if inner.get("annotations"):
         metadata["annotations"] = inner["annotations"]
     metadata["labels"] = {

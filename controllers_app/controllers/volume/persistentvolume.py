@@ -118,9 +118,11 @@ class VolumeBinderController(Controller):
         if default:
             path = ("spec", "storageClassName")
             await self.client.update(
-                CLAIMS, meta.namespace_of(claim), meta.name_of(claim),
+                CLAIMS,
+                meta.namespace_of(claim),
+                meta.name_of(claim),
                 meta.with_path(claim, path, default),
-            )  # fmt: skip
+            )
             return Result(f"named no class when there was no default: gets {default}")
         await self._pend(claim)
         if waits and SELECTED_NODE not in meta.annotations_of(claim):
@@ -180,9 +182,11 @@ class VolumeBinderController(Controller):
         storage_class = self._classes.get(name) if name else None
         if not name:
             self.recorder.event(
-                claim, "Normal", "FailedBinding",
+                claim,
+                "Normal",
+                "FailedBinding",
                 "no persistent volumes available for this claim and no storage class is set",
-            )  # fmt: skip
+            )
             return self._until_resync("finds no volume and has no storage class")
         if storage_class is None:
             message = f'storageclass.storage.k8s.io "{name}" not found'
@@ -200,11 +204,13 @@ class VolumeBinderController(Controller):
                 changed = meta.with_path(changed, path, provisioner)
             await self.client.update(CLAIMS, meta.namespace_of(claim), meta.name_of(claim), changed)
             self.recorder.event(
-                claim, "Normal", "ExternalProvisioning",
+                claim,
+                "Normal",
+                "ExternalProvisioning",
                 "Waiting for a volume to be created either by the external provisioner "
                 f"'{provisioner}' or manually by the system administrator. If volume creation is "
                 "delayed, please verify that the provisioner is running and correctly registered.",
-            )  # fmt: skip
+            )
             return Result(f"asks {provisioner} for a volume", PROVISION_SECONDS)
         return await self._make_volume(claim, storage_class)
 

@@ -38,9 +38,10 @@ class ClaimProtectionController(Controller):
         if claim is None or not meta.is_deleting(claim):
             return Result("is gone, or not being deleted")
         users = [
-            name for name, pod in sorted(self.caches["pods"].by("claim", key).items())
+            name
+            for name, pod in sorted(self.caches["pods"].by("claim", key).items())
             if pod["spec"].get("nodeName")
-        ]  # fmt: skip
+        ]
         if users:
             return Result(f"is used by {', '.join(users)}: keeps it")
         left = _without(claim, CLAIM_FINALIZER)

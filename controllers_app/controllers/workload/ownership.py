@@ -123,14 +123,18 @@ class Claims:
         kind = owner["kind"]
         if meta.uid_of(current) != meta.uid_of(owner):
             raise errors.conflict(
-                "", self._owner_resource, name,
+                "",
+                self._owner_resource,
+                name,
                 f"original {kind} {namespace}/{name} is gone: got uid {meta.uid_of(current)}, "
                 f"wanted {meta.uid_of(owner)}",
-            )  # fmt: skip
+            )
         if meta.is_deleting(current):
             raise errors.conflict(
-                "", self._owner_resource, name,
+                "",
+                self._owner_resource,
+                name,
                 f"{namespace}/{name} has just been deleted at "
                 f"{current['metadata']['deletionTimestamp']}",
-            )  # fmt: skip
+            )
         self._may_adopt = True

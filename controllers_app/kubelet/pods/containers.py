@@ -403,9 +403,10 @@ class Containers(Restarts):
         runtime = self._pod.kubelet.runtime
         status = self._pod.pod.get("status") or {}
         for kind, group in (
-            ("initContainerStatuses", self.init), ("containerStatuses", self.main),
+            ("initContainerStatuses", self.init),
+            ("containerStatuses", self.main),
             ("ephemeralContainerStatuses", self.ephemeral),
-        ):  # fmt: skip
+        ):
             reported = {container["name"]: container for container in status.get(kind) or ()}
             for container in group:
                 if container.name in reported:

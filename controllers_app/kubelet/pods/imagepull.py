@@ -96,10 +96,12 @@ class ImageGetter:
             wait = self._backoff(container, PULL_SECONDS, PULL_SECONDS_MAX).next()
             raise Refused("ErrImagePull", str(error), wait) from error
         self._event(
-            container, "Normal", "Pulled",
+            container,
+            "Normal",
+            "Pulled",
             f'Successfully pulled image "{image}" in {go_duration(pull)} '
             f"({go_duration(waited)} including waiting). Image size: {pulled.size_bytes} bytes.",
-        )  # fmt: skip
+        )
         detail = {"image": image, "seconds": round(waited, 3), "bytes": pulled.size_bytes}
         await pod.step("image", "end", detail)
         return pulled

@@ -97,9 +97,11 @@ class Restarts(Killing):
 
     async def _backing_off(self, container: ContainerState, wait: float) -> str:
         self.event(
-            container, "Warning", "BackOff",
+            container,
+            "Warning",
+            "BackOff",
             f"Back-off restarting failed container {container.name} in pod {self._where()}",
-        )  # fmt: skip
+        )
         return self._message(container, wait)
 
     def _message(self, container: ContainerState, wait: float) -> str:

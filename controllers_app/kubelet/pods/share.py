@@ -73,9 +73,11 @@ class Share:
         reason, message = self._refusal
         kubelet.recorder.event(self.pod, "Warning", reason, message)
         status = {
-            "phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}",
+            "phase": "Failed",
+            "reason": reason,
+            "message": f"Pod was rejected: {message}",
             "startTime": meta.rfc3339(kubelet.kernel.now),
-        }  # fmt: skip
+        }
         await self._worker.status.set_status(lambda: status)
         return message
 

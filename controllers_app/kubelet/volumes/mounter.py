@@ -134,12 +134,14 @@ class Mounter:
                 "audiences": [audience] if audience else None,
                 "expirationSeconds": seconds,
                 "boundObjectRef": {
-                    "apiVersion": "v1", "kind": "Pod", "name": meta.name_of(pod),
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "name": meta.name_of(pod),
                     "uid": meta.uid_of(pod),
                 },
             },
             "status": {"token": "", "expirationTimestamp": None},
-        }  # fmt: skip
+        }
         account = pod["spec"].get("serviceAccountName") or "default"
         try:
             issued = await self._client.create(

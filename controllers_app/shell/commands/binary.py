@@ -22,8 +22,7 @@ _UNITS = {
 PACKED = 16 * 1024  # bytes that are packed, or unpacked, at once
 _GZIP = 31  # zlib: its header and trailer around the data
 _ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random")
-_OPERANDS = ("if", "of", "bs", "ibs", "obs", "count", "skip", "seek", "status", "conv", "iflag",
-             "oflag")  # fmt: skip
+_OPERANDS = tuple("if of bs ibs obs count skip seek status conv iflag oflag".split())
 
 
 async def dd(call: Call) -> int:

@@ -77,8 +77,9 @@ def _letters(text: str) -> str:
     text = filters.unescaped(text)
     return re.sub(
         r"([a-z])-([a-z])|([A-Z])-([A-Z])|(\d)-(\d)",
-        lambda f: "".join(map(chr, range(ord(f[0][0]), ord(f[0][2]) + 1))), text,
-    )  # fmt: skip
+        lambda f: "".join(map(chr, range(ord(f[0][0]), ord(f[0][2]) + 1))),
+        text,
+    )
 
 
 async def cut(call: Call) -> int:

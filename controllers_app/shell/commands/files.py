@@ -98,9 +98,10 @@ def _listed(call: Call, entries: list[tuple[str, Node]], flags: dict[str, str]) 
         owner = (0, 0) if isinstance(node, Link) else node.owner
         user, group = ("root" if one == 0 else str(one) for one in owner)
         user = (
-            f"{links:4d} {user:<8} {group:<8} " if call.machine.is_busybox
+            f"{links:4d} {user:<8} {group:<8} "
+            if call.machine.is_busybox
             else f" {links} {user} {group} "
-        )  # fmt: skip
+        )
         call.out(f"{mode_text(node)} {user}{_size(node):9d} {stamp} {name}{arrow}\n")
 
 
@@ -228,8 +229,9 @@ async def chmod(call: Call) -> int:
 def _changed(call: Call, said: str, path: str, found: File | Folder) -> None:
     if call.name == "chown":
         user, _, group = said.replace(".", ":").partition(":")
-        numbers = [0 if one in ("", "root") else int(one) if one.isdigit() else -1
-                   for one in (user, group)]  # fmt: skip
+        numbers = [
+            0 if one in ("", "root") else int(one) if one.isdigit() else -1 for one in (user, group)
+        ]
         if -1 in numbers:
             raise FileError(f"unknown user {said}")
         call.machine.files.chown(call.path(path), (numbers[0], numbers[1]))

@@ -25,9 +25,11 @@ async def grep(call: Call) -> int:
     pattern, *paths = args
     if "r" in flags:
         paths = [
-            path for one in paths or ["."] for path, node in call.machine.files.walk(call.path(one))
+            path
+            for one in paths or ["."]
+            for path, node in call.machine.files.walk(call.path(one))
             if isinstance(node, File)
-        ]  # fmt: skip
+        ]
     await call.work(regex.COMPILE * (1 + len(pattern)))
     matcher = _matcher(call, pattern, flags)
     if not paths and not set(flags) & set("clABC"):

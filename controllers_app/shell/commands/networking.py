@@ -23,11 +23,15 @@ _REASONS = {
 }  # fmt: skip
 
 
-_CURL_VALUED = {
-    "cacert", "connect-timeout", "data", "data-binary", "max-time", "output", "request",
-    "retry", "user-agent", "write-out", "resolve", "cert", "key", "url",
-}  # fmt: skip
-_WGET_VALUED = {"post-data", "timeout", "ca-certificate", "output-document", "user-agent"}
+_CURL_VALUED = frozenset(
+    """
+    cacert connect-timeout data data-binary max-time output request retry user-agent write-out
+    resolve cert key url
+    """.split()
+)
+_WGET_VALUED = frozenset(
+    ("post-data", "timeout", "ca-certificate", "output-document", "user-agent")
+)
 
 
 class _NoName(Exception):
@@ -42,7 +46,7 @@ class _BadTls(Exception):
         self.code = code
 
 
-def _headers_taken(args: list[str], valued: set[str]) -> tuple[list[str], dict[str, str]]:
+def _headers_taken(args: list[str], valued: frozenset[str]) -> tuple[list[str], dict[str, str]]:
     """(the words without headers and with values joined to their long options, the headers)."""
     rest: list[str] = []
     headers: dict[str, str] = {}

@@ -94,9 +94,8 @@ def parse(data: bytes) -> Head:
     if host is not None:
         headers = [pair for pair in headers if pair[0] != b"host"] + [(b"host", host)]
     return Head(
-        method, path, query, version, headers, _length(headers, version),
-        *_wishes(headers, version),
-    )  # fmt: skip
+        method, path, query, version, headers, _length(headers, version), *_wishes(headers, version)
+    )
 
 
 def _request_line(line: bytes) -> tuple[bytes, bytes, bytes]:

@@ -62,9 +62,7 @@ class Files:
                 return
             self._said[name] = text
             files = sorted(getattr(text, "files", {}))
-            self._host.offer(
-                "file", [name, str(text), files], lambda: reloads.changed(name, text)
-            )  # fmt: skip
+            self._host.offer("file", [name, str(text), files], lambda: reloads.changed(name, text))
         self._wake()
 
 

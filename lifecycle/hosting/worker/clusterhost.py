@@ -291,9 +291,7 @@ class ClusterHost:
         state.now, state.steps = self.kernel.now, self.kernel.steps
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
         members = self.cluster.etcd.members
-        state.control = {
-            "inputs": self._input_count, "members": members.all, "leader": members.led,
-        }  # fmt: skip
+        state.control = {"inputs": self._input_count, "members": members.all, "leader": members.led}
         state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []

@@ -37,9 +37,11 @@ def alarm(data_dir: Path, backend: DatabaseBackend) -> str:
 
 
 def watch(
-    loop: asyncio.AbstractEventLoop, data_dir: Path, backend: DatabaseBackend,
+    loop: asyncio.AbstractEventLoop,
+    data_dir: Path,
+    backend: DatabaseBackend,
     over: Callable[[], None],
-) -> None:  # fmt: skip
+) -> None:
     """Calls `over` once the store takes writes again."""
 
     def look() -> None:

@@ -260,9 +260,9 @@ class Driver:
         waiting = [message[1] for message in host.staged if message[0] in ("head", "switch")]
         waiting += [number for number, (_, reply) in self._requests.items() if not reply.streaming]
         code, headers, body = statuses.render(errors.ApiError(500, "", str(error)))
-        self.send([
-            ("head", number, code, headers, False, body) for number in dict.fromkeys(waiting)
-        ])  # fmt: skip
+        self.send(
+            [("head", number, code, headers, False, body) for number in dict.fromkeys(waiting)]
+        )
         self.on_end(str(error))
 
     def over(self) -> None:

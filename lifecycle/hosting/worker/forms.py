@@ -76,10 +76,11 @@ def _call(cluster: Cluster, opened: Object, records: list[Object]) -> Call | Non
     since = found[-1][0]
     together = [call for at, call in found if at == since]
     before: int = sum(
-        one["kind"] == "request" and one["outside"]
+        one["kind"] == "request"
+        and one["outside"]
         and (one["verb"], one["path"]) == (opened["verb"], opened["path"])
         for one in storage.read(backend, since + 1, seq - 1)
-    )  # fmt: skip
+    )
     return together[min(before, len(together) - 1)]
 
 
@@ -92,9 +93,7 @@ def _body(call: Call | None) -> Object | None:
 def _bytes(data: bytes, media: str) -> Object:
     """Bytes for somebody who looks at them: as text if they are, always as hexadecimal digits."""
     text = "" if media == PROTOBUF else data.decode(errors="replace")[:TEXT_CHARACTERS_MAX]
-    return {
-        "media": media, "size": len(data), "text": text, "hex": data[:HEX_BYTES_MAX].hex(),
-    }  # fmt: skip
+    return {"media": media, "size": len(data), "text": text, "hex": data[:HEX_BYTES_MAX].hex()}
 
 
 def _internal(cluster: Cluster, call: Call | None, write: Object | None) -> Object | None:

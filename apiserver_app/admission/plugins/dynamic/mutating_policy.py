@@ -338,9 +338,11 @@ _EXPRESSIONS = {
 def _compile(policy: Object, version: Release) -> _Program:
     spec = policy["spec"]
     environment = Environment(
-        version, params=bool(spec.get("paramKind")), variables=spec.get("variables") or (),
+        version,
+        params=bool(spec.get("paramKind")),
+        variables=spec.get("variables") or (),
         patches=True,
-    )  # fmt: skip
+    )
     mutations: list[tuple[str, Compiled]] = []
     for mutation in spec.get("mutations") or ():
         name, result_type = _EXPRESSIONS[mutation["patchType"]]

@@ -164,8 +164,10 @@ class ResourceQuota(Plugin):
         for quota in counted:
             uncovered -= set(_hard(quota))
             spec = quota.get("spec") or {}
-            named = [term.get("scopeName") for term in
-                     (spec.get("scopeSelector") or {}).get("matchExpressions") or ()]  # fmt: skip
+            named = [
+                term.get("scopeName")
+                for term in (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+            ]
             named += spec.get("scopes") or ()
             scopes = [term for term in scopes if term.get("scopeName") not in named]
         if uncovered:

@@ -192,9 +192,11 @@ def _pod(attributes: Attributes, policy: Policy, pod: Object) -> Verdict:
     _audit(attributes, policy.audit, pod)
     if violations:
         raise errors.forbidden(
-            "", "pods", attributes.name or meta.name_of(pod),
+            "",
+            "pods",
+            attributes.name or meta.name_of(pod),
             f'violates PodSecurity "{policy.enforce}": {standards.describe(violations)}',
-        )  # fmt: skip
+        )
     if policy.warn != policy.enforce:
         _warn(attributes, policy.warn, pod)
     return Verdict("allow", f"meets {policy.enforce.name}")

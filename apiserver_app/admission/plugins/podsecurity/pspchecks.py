@@ -104,9 +104,11 @@ def _volumes(policy: Object, volumes: Sequence[Object]) -> list[FieldError]:
             problems.append(errors.invalid_value(f"spec.volumes[{index}]", kind, reason))
             continue
         path = (volume.get("hostPath") or {}).get("path", "")
-        if kind == "hostPath" and prefixes and not any(
-            _is_below(path, prefix.get("pathPrefix", "")) for prefix in prefixes
-        ):  # fmt: skip
+        if (
+            kind == "hostPath"
+            and prefixes
+            and not any(_is_below(path, prefix.get("pathPrefix", "")) for prefix in prefixes)
+        ):
             location = f"spec.volumes[{index}].hostPath.pathPrefix"
             problems.append(errors.invalid_value(location, path, "is not allowed to be used"))
     return problems

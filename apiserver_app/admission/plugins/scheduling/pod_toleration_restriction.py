@@ -26,8 +26,10 @@ from apiserver_app.machinery.meta import Object
 DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 _MEMORY: Object = {
-    "key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule",
-}  # fmt: skip
+    "key": "node.kubernetes.io/memory-pressure",
+    "operator": "Exists",
+    "effect": "NoSchedule",
+}
 
 
 class PodTolerationRestriction(Plugin):
@@ -80,10 +82,11 @@ class PodTolerationRestriction(Plugin):
             if not any(_covers(allowed, toleration) for allowed in whitelist):
                 scope = "cluster" if namespace_list is None else "namespace"
                 raise errors.ApiError(
-                    500, "",
+                    500,
+                    "",
                     "pod tolerations (possibly merged with namespace default tolerations) "
                     f"conflict with its {scope} whitelist",
-                )  # fmt: skip
+                )
 
 
 def merge(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:

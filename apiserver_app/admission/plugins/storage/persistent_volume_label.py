@@ -28,7 +28,7 @@ _CLOUDS = (
     ("gcePersistentDisk", "pdName", "GCE PD volume", "GCE cloud provider for PD"),
     ("azureDisk", "diskName", "AzureDisk volume", "Azure cloud provider for AzureDisk"),
     ("vsphereVolume", "volumePath", "vSphere Volume", "vSphere cloud provider"),
-)  # fmt: skip
+)
 
 
 class PersistentVolumeLabel(Plugin):

@@ -30,9 +30,7 @@ from apiserver_app.machinery.types.data import extract_facts as facts
 
 Fields = dict[str, dict[str, list[str]]]
 
-_SCALARS = {
-    "string": "s", "bool": "b", "int32": "i", "int64": "l", "double": "d", "bytes": "y",
-}  # fmt: skip
+_SCALARS = {"string": "s", "bool": "b", "int32": "i", "int64": "l", "double": "d", "bytes": "y"}
 # the last that has a definition says what it requires
 _VERSIONS = ("1.25", "1.26", "1.29", "1.31", "1.37", "1.34", "1.33")
 

@@ -6,14 +6,16 @@ group is not described here its fields are taken as pointers, which changes noth
 
 from __future__ import annotations
 
-ROOTS = (
-    "meta.v1.DeleteOptions", "meta.v1.Status", "meta.v1.PatchOptions", "meta.v1.CreateOptions",
-    "meta.v1.UpdateOptions", "meta.v1.ListMeta", "meta.v1.List", "runtime.Unknown",
-    "runtime.RawExtension", "runtime.TypeMeta", "meta.v1.APIVersions", "meta.v1.APIGroup",
-    "meta.v1.APIGroupList", "meta.v1.APIResourceList", "meta.v1.PartialObjectMetadata",
-    "meta.v1.PartialObjectMetadataList", "meta.v1beta1.PartialObjectMetadataList",
-    "apidiscovery.v2.APIGroupDiscoveryList", "apidiscovery.v2beta1.APIGroupDiscoveryList",
-)  # fmt: skip
+ROOTS = tuple(
+    """
+    meta.v1.DeleteOptions meta.v1.Status meta.v1.PatchOptions meta.v1.CreateOptions
+    meta.v1.UpdateOptions meta.v1.ListMeta meta.v1.List runtime.Unknown runtime.RawExtension
+    runtime.TypeMeta meta.v1.APIVersions meta.v1.APIGroup meta.v1.APIGroupList
+    meta.v1.APIResourceList meta.v1.PartialObjectMetadata meta.v1.PartialObjectMetadataList
+    meta.v1beta1.PartialObjectMetadataList apidiscovery.v2.APIGroupDiscoveryList
+    apidiscovery.v2beta1.APIGroupDiscoveryList
+    """.split()
+)
 
 _PREFIXES = (
     ("io.k8s.", ""),
@@ -35,14 +37,15 @@ def short(name: str) -> str:
     return name
 
 
-_DESCRIBED = (
-    "apps.v1.", "authentication.v1.", "authorization.v1.", "autoscaling.v1.", "autoscaling.v2.",
-    "batch.v1.", "certificates.v1.", "coordination.v1.", "core.v1.", "discovery.v1.", "events.v1.",
-    "flowcontrol.v1.", "networking.v1.", "policy.v1.", "rbac.v1.", "scheduling.v1.", "storage.v1.",
-    "admissionregistration.v1.", "meta.v1.", "flowcontrol.v1beta1.", "flowcontrol.v1beta2.",
-    "flowcontrol.v1beta3.", "node.v1.", "storage.v1beta1.", "apidiscovery.v2.",
-    "apidiscovery.v2beta1.",
-)  # fmt: skip
+_DESCRIBED = tuple(
+    """
+    apps.v1. authentication.v1. authorization.v1. autoscaling.v1. autoscaling.v2. batch.v1.
+    certificates.v1. coordination.v1. core.v1. discovery.v1. events.v1. flowcontrol.v1.
+    networking.v1. policy.v1. rbac.v1. scheduling.v1. storage.v1. admissionregistration.v1. meta.v1.
+    flowcontrol.v1beta1. flowcontrol.v1beta2. flowcontrol.v1beta3. node.v1. storage.v1beta1.
+    apidiscovery.v2. apidiscovery.v2beta1.
+    """.split()
+)
 # kinds of described groups that are too young to be described
 _UNDESCRIBED = ("PodCertificateRequest", "ClusterTrustBundle", "MutatingAdmissionPolicy")
 
@@ -75,10 +78,12 @@ INLINE = {
         (f"resource.{version}.{kind}", "deviceConfiguration")
         for version in ("v1", "v1beta2", "v1beta1")
         for kind in (
-            "DeviceAllocationConfiguration", "DeviceClaimConfiguration", "DeviceClassConfiguration"
+            "DeviceAllocationConfiguration",
+            "DeviceClaimConfiguration",
+            "DeviceClassConfiguration",
         )
     ),
-}  # fmt: skip
+}
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:

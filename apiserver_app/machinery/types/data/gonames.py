@@ -31,9 +31,11 @@ def _sources(modules: pathlib.Path) -> dict[str, tuple[dict[str, dict[str, str]]
     """`core.v1` -> the fields of its structs with their types, and its named other types."""
     found = {}
     for name, below in (
-        ("api", ""), ("apimachinery", "pkg/apis/"), ("apiextensions-apiserver", "pkg/apis/"),
+        ("api", ""),
+        ("apimachinery", "pkg/apis/"),
+        ("apiextensions-apiserver", "pkg/apis/"),
         ("kube-aggregator", "pkg/apis/"),
-    ):  # fmt: skip
+    ):
         folder = max(modules.glob(f"{name}@*")) / below
         for package in folder.glob("*/v[0-9]*"):
             text = "\n".join(path.read_text() for path in package.glob("*types*.go"))

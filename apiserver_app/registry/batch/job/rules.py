@@ -22,10 +22,12 @@ MANAGED_BY_LENGTH = 63
 _PARALLELISM_LIMIT = 100_000
 _MANY = 100_000  # completions above which per-index limits are stricter
 _MANY_PARALLEL = 10_000
-_NUMBERS = (
-    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
-    "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes",
-)  # fmt: skip
+_NUMBERS = tuple(
+    """
+    parallelism completions activeDeadlineSeconds backoffLimit ttlSecondsAfterFinished
+    backoffLimitPerIndex maxFailedIndexes
+    """.split()
+)
 
 
 def with_selector(spec: Spec, path: str, errs: list[FieldError]) -> None:

@@ -22,10 +22,12 @@ Status = Mapping[str, Any]
 
 _NUMBERS = ("active", "succeeded", "failed", "ready", "terminating")
 _CONDITIONS = "status.conditions"
-_CHANGING = (
-    "active", "startTime", "completionTime", "completedIndexes", "failedIndexes", "ready",
-    "terminating", "uncountedTerminatedPods",
-)  # fmt: skip
+_CHANGING = tuple(
+    """
+    active startTime completionTime completedIndexes failedIndexes ready terminating
+    uncountedTerminatedPods
+    """.split()
+)
 
 
 def validate(obj: Object, old: Object, errs: list[FieldError]) -> None:

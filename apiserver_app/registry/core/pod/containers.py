@@ -27,15 +27,17 @@ Container = Mapping[str, Any]
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-_ENV_FIELDS = (
-    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
-    "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP",
-    "status.podIPs",
-)  # fmt: skip
-_NOT_EPHEMERAL = (
-    "ports", "resources", "resizePolicy", "restartPolicy", "livenessProbe", "readinessProbe",
-    "startupProbe", "lifecycle",
-)  # fmt: skip
+_ENV_FIELDS = tuple(
+    """
+    metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName
+    status.hostIP status.hostIPs status.podIP status.podIPs
+    """.split()
+)
+_NOT_EPHEMERAL = tuple(
+    """
+    ports resources resizePolicy restartPolicy livenessProbe readinessProbe startupProbe lifecycle
+    """.split()
+)
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_NUMBERS = (
     "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",

@@ -28,12 +28,14 @@ _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MIRROR = "kubernetes.io/config.mirror"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 # when all of these fields are absent, the rare checks are skipped
-_RARE = {
-    "nodeSelector", "imagePullSecrets", "affinity", "dnsConfig", "readinessGates",
-    "schedulingGates", "topologySpreadConstraints", "os", "hostUsers", "activeDeadlineSeconds",
-    "hostname", "subdomain", "hostAliases", "priorityClassName", "runtimeClassName", "overhead",
-    "resourceClaims", "ephemeralContainers", "hostNetwork", "resources",
-}  # fmt: skip
+_RARE = frozenset(
+    """
+    nodeSelector imagePullSecrets affinity dnsConfig readinessGates schedulingGates
+    topologySpreadConstraints os hostUsers activeDeadlineSeconds hostname subdomain hostAliases
+    priorityClassName runtimeClassName overhead resourceClaims ephemeralContainers hostNetwork
+    resources
+    """.split()
+)
 
 
 def validate(spec: Spec, pod_name: str, path: str, is_pod: bool, errs: list[FieldError]) -> None:

@@ -28,11 +28,12 @@ _POD_FIELDS = (
     ("shareProcessNamespace", True), ("securityContext.runAsUser", True),
     ("securityContext.runAsGroup", True), ("securityContext.supplementalGroups", True),
 )  # fmt: skip
-_CONTAINER_FIELDS = (
-    "appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities",
-    "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser",
-    "runAsGroup",
-)  # fmt: skip
+_CONTAINER_FIELDS = tuple(
+    """
+    appArmorProfile seLinuxOptions seccompProfile capabilities readOnlyRootFilesystem privileged
+    allowPrivilegeEscalation procMount runAsUser runAsGroup
+    """.split()
+)
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 _has_control = re.compile(r"[\x00-\x1f\x7f]").search
 _is_net_bios = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}').fullmatch

@@ -17,15 +17,17 @@ from controllers_app.shell.exits import CommandError
 
 Node = tuple[Any, ...]
 DEPTH_MAX = 60  # of what stands inside of something
-FUNCTIONS = (
-    "atan2", "close", "cos", "exp", "fflush", "gsub", "index", "int", "length", "log", "match",
-    "rand", "sin", "split", "sprintf", "sqrt", "srand", "sub", "substr", "systime", "tolower",
-    "toupper",
-)  # fmt: skip
-_KEYWORDS = frozenset((
-    "BEGIN", "END", "break", "continue", "delete", "do", "else", "exit", "for", "if", "in", "next",
-    "print", "printf", "while",
-))  # fmt: skip
+FUNCTIONS = tuple(
+    """
+    atan2 close cos exp fflush gsub index int length log match rand sin split sprintf sqrt srand sub
+    substr systime tolower toupper
+    """.split()
+)
+_KEYWORDS = frozenset(
+    """
+    BEGIN END break continue delete do else exit for if in next print printf while
+    """.split()
+)
 _REFUSED = frozenset(("function", "func", "getline", "system", "nextfile"))
 _TOKEN = re.compile(
     r"(?P<space>(?:[ \t\r]|\\\r?\n|#[^\n]*)+)|(?P<newline>\n)"

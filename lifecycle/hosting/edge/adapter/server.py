@@ -204,9 +204,8 @@ class EdgeRequest(http_protocol.WebRequest):
         if message["type"] == "http.upgrade":
             self.gate = Gate()
             self.stream = streams.take_over(
-                self, message["headers"], self.gate,
-                self.application_queue.put_nowait,
-            )  # fmt: skip
+                self, message["headers"], self.gate, self.application_queue.put_nowait
+            )
             return
         if self.stream is not None:
             if message["type"] == "stream.data":
