@@ -28,6 +28,11 @@ def images() -> dict[str, dict[str, Any]]:
     return found
 
 
+def etcdctl() -> dict[str, Any]:
+    """The flags and commands of the program etcdctl, and those that it refuses with the reason."""
+    return _read("etcdctl.yaml")
+
+
 def likeness() -> dict[str, Any]:
     """What was last held against a real cluster, and how much of it was the same."""
     return _read("likeness.yaml")

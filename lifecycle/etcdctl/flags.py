@@ -25,37 +25,6 @@ class FlagError(Exception):
     """The command line is wrong; pflag's words."""
 
 
-GLOBAL: tuple[Flag, ...] = (
-    Flag("auth-jwt-token", "string", "", "JWT token used for authentication"),
-    Flag("cacert", "string", "",
-         "verify certificates of TLS-enabled secure servers using this CA bundle"),
-    Flag("cert", "string", "", "identify secure client using this TLS certificate file"),
-    Flag("command-timeout", "duration", "5s",
-         "timeout for short running command (excluding dial timeout)"),
-    Flag("debug", "bool", False, "enable client-side debug logging"),
-    Flag("dial-timeout", "duration", "2s", "dial timeout for client connections"),
-    Flag("discovery-srv", "string", "",
-         "domain name to query for SRV records describing cluster endpoints", "d"),
-    Flag("discovery-srv-name", "string", "", "service name to query when using DNS discovery"),
-    Flag("endpoints", "list", "127.0.0.1:2379", "gRPC endpoints"),
-    Flag("hex", "bool", False, "print byte strings as hex encoded strings"),
-    Flag("insecure-discovery", "bool", True,
-         "accept insecure SRV records describing cluster endpoints"),
-    Flag("insecure-skip-tls-verify", "bool", False,
-         "skip server certificate verification (CAUTION: this option should be enabled only for "
-         "testing purposes)"),
-    Flag("insecure-transport", "bool", True,
-         "disable transport security for client connections"),
-    Flag("keepalive-time", "duration", "2s", "keepalive time for client connections"),
-    Flag("keepalive-timeout", "duration", "6s", "keepalive timeout for client connections"),
-    Flag("key", "string", "", "identify secure client using this TLS key file"),
-    Flag("password", "string", "", "password for authentication (if this option is used, --user "
-         "option shouldn't include password)"),
-    Flag("user", "string", "", "username[:password] for authentication (prompt if password is not "
-         "supplied)"),
-    Flag("write-out", "string", "simple",
-         "set the output format (fields, json, protobuf, simple, table)", "w"),
-)  # fmt: skip
 HELP = Flag("help", "bool", False, "help for {}", "h")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.etcd.server import Server
 from lifecycle.etcdctl import concurrency, flags, kv, memberships, snapshots, txn, upkeep, watch
-from lifecycle.etcdctl.commands import COMMANDS, FLAGS, REFUSED, Command
+from lifecycle.etcdctl.commands import COMMANDS, FLAGS, GLOBAL, REFUSED, Command
 from lifecycle.etcdctl.printers import FORMATS
 from lifecycle.etcdctl.session import (
     BAD_FEATURE,
@@ -22,21 +22,76 @@ from lifecycle.etcdctl.session import (
 )
 
 _RUN: dict[str, Callable[[Session], Awaitable[None]]] = {
-    "alarm disarm": upkeep.alarms, "alarm list": upkeep.alarms,
-    "auth disable": upkeep.auth_disable, "auth enable": upkeep.auth_enable,
-    "auth status": upkeep.auth_status, "role list": upkeep.nobody, "user list": upkeep.nobody,
-    "compaction": kv.compaction, "defrag": upkeep.defrag,
-    "del": kv.delete, "endpoint hashkv": upkeep.hashkv, "endpoint health": upkeep.health,
-    "endpoint status": upkeep.status, "get": kv.get, "lease grant": upkeep.grant,
-    "lease keep-alive": upkeep.keep_alive, "lease list": upkeep.leases,
-    "lease revoke": upkeep.revoke, "lease timetolive": upkeep.time_to_live,
-    "member list": memberships.listed, "member add": memberships.add,
-    "member promote": memberships.promote, "member remove": memberships.remove,
-    "member update": memberships.update, "put": kv.put, "txn": txn.txn, "version": upkeep.version,
-    "watch": watch.watch, "lock": concurrency.lock, "elect": concurrency.elect,
-    "move-leader": memberships.move_leader, "snapshot save": snapshots.save,
+    "alarm disarm": upkeep.alarms,
+    "alarm list": upkeep.alarms,
+    "auth disable": upkeep.auth_disable,
+    "auth enable": upkeep.auth_enable,
+    "auth status": upkeep.auth_status,
+    "role list": upkeep.nobody,
+    "user list": upkeep.nobody,
+    "compaction": kv.compaction,
+    "defrag": upkeep.defrag,
+    "del": kv.delete,
+    "endpoint hashkv": upkeep.hashkv,
+    "endpoint health": upkeep.health,
+    "endpoint status": upkeep.status,
+    "get": kv.get,
+    "lease grant": upkeep.grant,
+    "lease keep-alive": upkeep.keep_alive,
+    "lease list": upkeep.leases,
+    "lease revoke": upkeep.revoke,
+    "lease timetolive": upkeep.time_to_live,
+    "member list": memberships.listed,
+    "member add": memberships.add,
+    "member promote": memberships.promote,
+    "member remove": memberships.remove,
+    "member update": memberships.update,
+    "put": kv.put,
+    "txn": txn.txn,
+    "version": upkeep.version,
+    "watch": watch.watch,
+    "lock": concurrency.lock,
+    "elect": concurrency.elect,
+    "move-leader": memberships.move_leader,
+    "snapshot save": snapshots.save,
     "snapshot status": snapshots.status,
-}  # fmt: skip
+}
+_HELP = """NAME:
+\tetcdctl - A simple command line client for etcd3.
+
+USAGE:
+\tetcdctl [flags]
+
+VERSION:
+\t{}
+
+API VERSION:
+\t{}
+
+COMMANDS:
+{}
+
+EXAMPLE:
+\tetcdctl get / --prefix --keys-only
+
+OPTIONS:
+{}
+"""
+_USAGE = """NAME:
+\t{} - {}
+
+USAGE:
+\tetcdctl {} [flags]
+
+EXAMPLE:
+\t{}
+
+OPTIONS:
+{}
+
+GLOBAL OPTIONS:
+{}
+"""
 _COMMANDS = {one.name: one for one in COMMANDS}
 _SHORT = {"d", "w"}  # global flags of one letter that take a value
 
@@ -64,7 +119,7 @@ async def _run(server: Server, process: Process, arguments: list[str]) -> None:
     if command is None:
         _group(process, name, rest)
         return
-    known = (*FLAGS.get(name, ()), *flags.GLOBAL, flags.HELP)
+    known = (*FLAGS.get(name, ()), *GLOBAL, flags.HELP)
     try:
         parsed = flags.parse(rest, known)
         from_environment(parsed, process.env)
@@ -112,7 +167,7 @@ def _takes_value(word: str) -> bool:
     if "=" in word:
         return False
     if word.startswith("--"):
-        return any(one.name == word[2:] and one.kind != "bool" for one in flags.GLOBAL)
+        return any(one.name == word[2:] and one.kind != "bool" for one in GLOBAL)
     return word[1:] in _SHORT
 
 
@@ -145,23 +200,30 @@ def _help(process: Process, server: Server, name: str) -> None:
     if unknown:
         raise Exit(ERROR, f"unknown help topic: {unknown[0]}")
     rows = [(f"\t{one.name}", one.about) for one in COMMANDS]
-    lines = [
-        "NAME:", "\tetcdctl - A simple command line client for etcd3.", "", "USAGE:",
-        "\tetcdctl [flags]", "", "VERSION:", f"\t{server.version}", "", "API VERSION:",
-        f"\t{server.version.rpartition('.')[0]}", "", "COMMANDS:", *flags.columns(rows), "",
-        "EXAMPLE:", "\tetcdctl get / --prefix --keys-only", "", "OPTIONS:",
-        *flags.options((*flags.GLOBAL, flags.HELP._replace(usage="help for etcdctl"))), "",
-    ]  # fmt: skip
-    process.out(("\n".join(lines)).encode())
+    every = (*GLOBAL, flags.HELP._replace(usage="help for etcdctl"))
+    version = server.version
+    text = _HELP.format(
+        version,
+        version.rpartition(".")[0],
+        _lines(flags.columns(rows)),
+        _lines(flags.options(every)),
+    )
+    process.out(text.encode())
 
 
 def _usage(process: Process, command: Command) -> None:
     usage = flags.HELP.usage.format(command.name.rpartition(" ")[2])
     own = (*FLAGS.get(command.name, ()), flags.HELP._replace(usage=usage))
-    lines = [
-        "NAME:", f"\t{command.name} - {command.about}", "", "USAGE:",
-        f"\tetcdctl {command.use} [flags]", "", "EXAMPLE:",
-        *(f"\t{one}" for one in command.example.split("\n")), "", "OPTIONS:",
-        *flags.options(own), "", "GLOBAL OPTIONS:", *flags.options(flags.GLOBAL), "",
-    ]  # fmt: skip
-    process.out("\n".join(lines).encode())
+    text = _USAGE.format(
+        command.name,
+        command.about,
+        command.use,
+        command.example.replace("\n", "\n\t"),
+        _lines(flags.options(own)),
+        _lines(flags.options(GLOBAL)),
+    )
+    process.out(text.encode())
+
+
+def _lines(lines: list[str]) -> str:
+    return "\n".join(lines)
