@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
+import orjson
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.bucket import Bucket
@@ -50,7 +51,7 @@ class _Pending(msgspec.Struct, frozen=True):
 class _Similar(msgspec.Struct):
     """The different messages of one reason about one object."""
 
-    messages: dict[str, None] = msgspec.field(default_factory=dict)
+    messages: tuple[str, ...] = ()
     last: int = 0
 
 
@@ -59,7 +60,7 @@ class _Written(msgspec.Struct):
 
     name: str
     count: int = 1
-    body: Object = msgspec.field(default_factory=dict)  # of a modern one, to be written again
+    body: bytes = b""  # of a modern one, to be written again
     last: int = 0  # when it was observed, µs since 1970
 
 
@@ -233,7 +234,7 @@ class Recorder:
         written = self._written.get(key)
         now = self._kernel.now
         if written is None:
-            _keep(self._written, key, _Written(body["metadata"]["name"], 1, body, now))
+            _keep(self._written, key, _Written(body["metadata"]["name"], 1, orjson.dumps(body), now))
             await self._client.create(MODERN, body["metadata"]["namespace"], body)
             return
         written.count += 1
@@ -244,8 +245,9 @@ class Recorder:
     async def _write_series(self, written: _Written) -> None:
         last = meta.rfc3339_micro(written.last)
         series = {"series": {"count": written.count, "lastObservedTime": last}}
-        if not await self._patched(MODERN, written.body, written.name, series):
-            body = {**written.body, **series}
+        body = orjson.loads(written.body)
+        if not await self._patched(MODERN, body, written.name, series):
+            body |= series
             await self._client.create(MODERN, body["metadata"]["namespace"], body)
 
     async def _patched(self, resource: str, body: Object, name: str, patch: Object) -> bool:
@@ -262,13 +264,14 @@ class Recorder:
         similar = _get_or_add(self._similar, group, _Similar)
         now = self._kernel.now
         if now - similar.last > SIMILAR_SECONDS * SECOND:
-            similar.messages.clear()
+            similar.messages = ()
         similar.last = now
         message = body["message"]
-        similar.messages[message] = None
+        if message not in similar.messages:
+            similar.messages = (*similar.messages, message)
         if len(similar.messages) < SIMILAR_MAX:
             return body, (*group, message, body["involvedObject"].get("fieldPath", ""))
-        similar.messages.pop(next(iter(similar.messages)))
+        similar.messages = similar.messages[1:]
         combined = {**body, "message": COMBINED + message}
         return {**combined, "reportingComponent": "", "reportingInstance": ""}, group
 

@@ -115,12 +115,14 @@ class EventHandlers:
         self._queue.happened(ClusterEvent(framework.POD_ADDED, revision, pod=info))
 
     def _changed(self, old: Object, pod: Object, node: str, revision: int) -> None:
+        before = self._cache.info(meta.key_of(pod))
         same_spec = old["spec"] is pod["spec"] or old["spec"] == pod["spec"]
         same_labels = meta.labels_of(old) == meta.labels_of(pod)
         if same_spec and same_labels and meta.is_deleting(old) == meta.is_deleting(pod):
             if not nodeinfo.is_resizing(old) and not nodeinfo.is_resizing(pod):
+                if before is not None:
+                    before.renew(pod)
                 return  # only its status changed
-        before = self._cache.info(meta.key_of(pod))
         info = PodInfo(pod, self._version)
         self._cache.place(info, node)
         if before is None:

@@ -68,6 +68,10 @@ class PodInfo:
     def labels(self) -> Mapping[str, str]:
         return meta.labels_of(self.pod)
 
+    def renew(self, pod: Object) -> None:
+        """Takes a newer version of the pod that asks for the same."""
+        self.pod, self.spec = pod, pod["spec"]
+
 
 class NodeInfo:
     """A node, the pods on it, and what is left."""

@@ -6,8 +6,11 @@ Models kubernetes pkg/kubelet/status/status_manager.go.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Protocol
+
+import orjson
 
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
@@ -32,7 +35,7 @@ class StatusWriter:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._last: Object | None = None  # what was written last
+        self._last = b""  # the digest of what was written last
 
     def part(self) -> None:
         """Lets go of the worker, once nothing is asked of this any more."""
@@ -50,7 +53,7 @@ class StatusWriter:
         worker = self._worker
         async with worker.kubelet.writing:
             status = generate()
-            if status == self._last and not (is_finished or meta.is_deleting(worker.pod)):
+            if _digest(status) == self._last and not (is_finished or meta.is_deleting(worker.pod)):
                 return
             # deleted or replaced by a pod of the same name: the watch will report it
             gone = ("NotFound", "Conflict", *(["Forbidden"] if worker.removed_from_api else ()))
@@ -77,7 +80,7 @@ class StatusWriter:
             pod = await client.patch("pods", namespace, name, body, subresource="status")
             if meta.revision_of(pod) > meta.revision_of(worker.pod):
                 worker.renew(pod)
-        self._last = status
+        self._last = _digest(status)
         return pod
 
     async def _delete(self) -> None:
@@ -85,3 +88,8 @@ class StatusWriter:
         namespace, name = meta.split_key(worker.key)
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": worker.uid}}
         await worker.kubelet.client.delete("pods", namespace, name, options=options)
+
+
+def _digest(status: Object) -> bytes:
+    encoded = orjson.dumps(status, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(encoded, digest_size=16).digest()
