@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.keys import Keys
-from apiserver_app.etcd.mvcc import Entry
 from apiserver_app.etcd.server import Server
 
 

@@ -11,25 +11,18 @@ Models etcd server/storage/mvcc (kvstore_txn.go, watchable_store.go).
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from apiserver_app.etcd.backend import Backend, LogRow
+from apiserver_app.etcd.entries import Entry, Packer
 from apiserver_app.etcd.errors import CompactedError, FutureRevError, StoreError
 from apiserver_app.etcd.tombstones import Tombstones
 
-
-class Entry(NamedTuple):
-    """A key's value at one revision."""
-
-    key: str
-    value: bytes
-    create_revision: int
-    mod_revision: int
-    version: int
-    lease: int = 0
+PLAIN = 8192  # so many changes back nothing is compressed
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -71,6 +64,8 @@ class Store:
         self.alarm = ""  # why writes are refused, e.g. NO_SPACE
         self._index: dict[str, Entry] = {}
         self._buckets: dict[str, list[str]] = {}
+        self._recent: deque[str] = deque()  # the keys that were written last
+        self._packer = Packer()
         self._listeners: list[tuple[str, Listener]] = []
         self._lease_keys: dict[int, dict[str, None]] = {}
         self.granted: dict[
@@ -318,6 +313,15 @@ class Store:
             insort(self._buckets.setdefault(_bucket(entry.key), []), entry.key)
         self.bytes += len(entry.value) - (len(old.value) if old is not None else 0)
         self._index[entry.key] = entry
+        self._recent.append(entry.key)
+        if len(self._recent) > PLAIN:
+            self._pack(self._recent.popleft())
+
+    def _pack(self, key: str) -> None:
+        """Compresses a value that was written PLAIN writes ago, unless it has changed since."""
+        entry = self._index.get(key)
+        if entry is not None and entry.mod_revision <= self.revision - PLAIN:
+            self._packer.pack(entry, _bucket(key))
 
     def _keys(self, prefix: str) -> list[str]:
         name = _bucket(prefix)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from apiserver_app.etcd import errors
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.etcd.keys import Keys
-from apiserver_app.etcd.mvcc import Entry
 from apiserver_app.etcd.server import Server
 
 REQUEST_BYTES_MAX = 3 << 19  # 1.5 MiB, --max-request-bytes

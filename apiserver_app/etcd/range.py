@@ -6,17 +6,23 @@ Models etcd server/etcdserver/txn/range.go.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
 
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import CompactedError, FutureRevError
 from apiserver_app.etcd.keys import Keys
-from apiserver_app.etcd.mvcc import Entry, Store
+from apiserver_app.etcd.mvcc import Store
 from apiserver_app.etcd.server import Server
 
-# sort targets, and their index in an Entry
-TARGETS = {"CREATE": 2, "KEY": 0, "MODIFY": 3, "VALUE": 1, "VERSION": 4}
+# sort targets, and what of an entry each means
+TARGETS = {
+    "CREATE": attrgetter("create_revision"), "KEY": attrgetter("key"),
+    "MODIFY": attrgetter("mod_revision"), "VALUE": attrgetter("value"),
+    "VERSION": attrgetter("version"),
+}  # fmt: skip
 
 
 class Request(NamedTuple):
@@ -61,7 +67,7 @@ def select(server: Server, request: Request) -> Response:
         found = []
     shown = [server.shown(one) for one in found]
     if request.keys_only:
-        shown = [one._replace(value=b"") for one in shown]
+        shown = [one.with_value(b"") for one in shown]
     return Response(shown, more, count)
 
 
@@ -81,5 +87,4 @@ def entries(store: Store, keys: Keys, revision: int = 0) -> list[Entry]:
 
 
 def sorted_by(found: Sequence[Entry], target: str, *, descending: bool) -> list[Entry]:
-    position = TARGETS[target]
-    return sorted(found, key=lambda one: one[position], reverse=descending)
+    return sorted(found, key=TARGETS[target], reverse=descending)

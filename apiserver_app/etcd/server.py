@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.etcd.members import Members, identity
-from apiserver_app.etcd.mvcc import Entry, Store
+from apiserver_app.etcd.mvcc import Store
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.probe import Probe
@@ -85,7 +86,7 @@ class Server:
 
     def shown(self, entry: Entry) -> Entry:
         """Returns the entry with its value encoded for a client."""
-        return entry._replace(value=self.values.encoded(entry))
+        return entry.with_value(self.values.encoded(entry))
 
     @contextmanager
     def work(self, line: str) -> Iterator[Work]:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from apiserver_app.etcd import delete_range, errors, put
 from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
-from apiserver_app.etcd.mvcc import Entry
 from apiserver_app.etcd.server import Server
 
 OPERATIONS_MAX = 128  # --max-txn-ops

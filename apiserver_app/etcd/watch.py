@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.etcd.keys import Keys
-from apiserver_app.etcd.mvcc import Entry, Event
+from apiserver_app.etcd.mvcc import Event
 from apiserver_app.etcd.server import Server
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.etcd import mvcc
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import ResourceInfo
 
 CAUSES_MAX = 100
 
 
-def list_error(info: ResourceInfo, found: Sequence[mvcc.Entry]) -> errors.ApiError:
+def list_error(info: ResourceInfo, found: Sequence[Entry]) -> errors.ApiError:
     """The 500 that names what cannot be read in a list."""
     causes = [
         {"reason": "UnexpectedServerResponse", "message": message(entry, entry.key),
@@ -36,7 +36,7 @@ def list_error(info: ResourceInfo, found: Sequence[mvcc.Entry]) -> errors.ApiErr
     return errors.ApiError(500, "StorageReadError", text, details=details)
 
 
-def message(entry: mvcc.Entry, key: str) -> str:
+def message(entry: Entry, key: str) -> str:
     return (
         f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: object not decodable revision={entry.mod_revision}: "

@@ -21,6 +21,7 @@ import msgspec
 import orjson
 
 from apiserver_app.etcd import mvcc
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.etcd.put import REQUEST_BYTES_MAX
 from apiserver_app.machinery import errors, meta
@@ -47,7 +48,7 @@ _METADATA = tuple(
 class Page(NamedTuple):
     """One page of a list: the store's entries in key order."""
 
-    entries: list[mvcc.Entry]
+    entries: list[Entry]
     revision: int
     continue_token: str
     remaining: int | None
@@ -134,7 +135,7 @@ class Storage:
         entry = self.store.get(info.etcd_key(namespace, name))
         return None if entry is None else self.object(info, entry)
 
-    def object(self, info: ResourceInfo, entry: mvcc.Entry) -> Object:
+    def object(self, info: ResourceInfo, entry: Entry) -> Object:
         """Decodes an entry into the version of `info`."""
         return convert.to_served(info, self.cache.decoded(entry))
 
@@ -168,7 +169,7 @@ class Storage:
         if self.cache.unreadable:
             self.cache.check_readable(info, entries)
             selects = selects or _any
-        selected: list[mvcc.Entry] = []
+        selected: list[Entry] = []
         begin = bisect_right(entries, after, key=_key) if after else 0
         for position in range(begin, len(entries)):
             entry = entries[position]
@@ -182,7 +183,7 @@ class Storage:
                 selected.append(entry)
         return Page(selected, listed_at, "", None, None, len(entries) - begin)
 
-    def entries(self, info: ResourceInfo, selection: Selection) -> Sequence[mvcc.Entry]:
+    def entries(self, info: ResourceInfo, selection: Selection) -> Sequence[Entry]:
         """The current entries that the selection may match."""
         key = selection.key(info)
         if not key:
@@ -261,9 +262,7 @@ class Storage:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _entries(
-        self, info: ResourceInfo, selection: Selection, revision: int
-    ) -> Sequence[mvcc.Entry]:
+    def _entries(self, info: ResourceInfo, selection: Selection, revision: int) -> Sequence[Entry]:
         """The entries at `revision`, or now. Raises CompactedError if it was compacted."""
         store = self.store
         if revision > store.revision:
@@ -334,9 +333,7 @@ class Storage:
             error.about = {"end": end, "expected": prev, "found": current}
             raise error
 
-    def _already_exists(
-        self, info: ResourceInfo, name: str, existing: mvcc.Entry
-    ) -> errors.ApiError:
+    def _already_exists(self, info: ResourceInfo, name: str, existing: Entry) -> errors.ApiError:
         """The 409 for an existing name; the message says if that object is being deleted."""
         error = errors.already_exists(info.group, info.plural, name)
         obj = watchcache.decode(existing)
@@ -419,7 +416,7 @@ def _bad_token(message: str) -> errors.ApiError:
     return errors.bad_request(f"invalid continue token: continue key is not valid: {message}")
 
 
-def _key(entry: mvcc.Entry) -> str:
+def _key(entry: Entry) -> str:
     return entry.key
 
 

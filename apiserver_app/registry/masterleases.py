@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import orjson
 
-from apiserver_app.etcd.mvcc import Entry, Store
+from apiserver_app.etcd.entries import Entry
+from apiserver_app.etcd.mvcc import Store
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.serializer import compact
 

@@ -17,6 +17,7 @@ import msgspec
 import orjson
 
 from apiserver_app.etcd import mvcc
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.machinery import errors, memos, meta
 from apiserver_app.machinery import probe as probes
@@ -210,7 +211,7 @@ class WatchCache:
         """The pods bound to a node."""
         return self._pods_on.get(node, {}).values()
 
-    def decoded(self, entry: mvcc.Entry) -> Object:
+    def decoded(self, entry: Entry) -> Object:
         """Decodes an entry of the store, or takes it from the cache. Raises 500 if it does not
         decode."""
         objects = self._objects.get(self.storage_of(entry.key))
@@ -224,7 +225,7 @@ class WatchCache:
             raise errors.ApiError(500, "", corrupt.undecodable(entry.value))
         return obj
 
-    def check_readable(self, info: ResourceInfo, entries: Sequence[mvcc.Entry]) -> None:
+    def check_readable(self, info: ResourceInfo, entries: Sequence[Entry]) -> None:
         """Raises a 500 that names what cannot be read in a list, where such an error is known."""
         found = [entry for entry in entries if entry.key in self.unreadable]
         if not found or not self.names_unreadable:
@@ -437,7 +438,7 @@ def _change_of(
     return Change(event.revision, storage, event.key, kind, obj, previous, value)
 
 
-def decode(entry: mvcc.Entry) -> Object | None:
+def decode(entry: Entry) -> Object | None:
     """Decodes an entry; None if the API server did not write it. Every object that the API server
     writes carries its own revision."""
     try:

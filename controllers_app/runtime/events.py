@@ -234,7 +234,9 @@ class Recorder:
         written = self._written.get(key)
         now = self._kernel.now
         if written is None:
-            _keep(self._written, key, _Written(body["metadata"]["name"], 1, orjson.dumps(body), now))
+            _keep(
+                self._written, key, _Written(body["metadata"]["name"], 1, orjson.dumps(body), now)
+            )
             await self._client.create(MODERN, body["metadata"]["namespace"], body)
             return
         written.count += 1

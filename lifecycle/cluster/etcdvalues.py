@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import orjson
 
-from apiserver_app.etcd.mvcc import Entry
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.server import Decoded
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta

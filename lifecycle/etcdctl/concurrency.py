@@ -14,9 +14,9 @@ from apiserver_app.etcd import delete_range
 from apiserver_app.etcd import lease as leases
 from apiserver_app.etcd import put as puts
 from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.etcd.keys import Keys, prefix_end
-from apiserver_app.etcd.mvcc import Entry
 from apiserver_app.etcd.watch import Watcher, watch
 from controllers_app.shell.exits import Interrupted
 from lifecycle.etcdctl.session import BAD_ARGS, ERROR, Exit, Session

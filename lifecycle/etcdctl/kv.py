@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from apiserver_app.etcd import delete_range
 from apiserver_app.etcd import put as puts
 from apiserver_app.etcd import range as ranges
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.keys import Keys, prefix_end
-from apiserver_app.etcd.mvcc import Entry
 from lifecycle.etcdctl.flags import Parsed
 from lifecycle.etcdctl.printers import Answer
 from lifecycle.etcdctl.session import BAD_ARGS, BAD_FEATURE, ERROR, Exit, Session

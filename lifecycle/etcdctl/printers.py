@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.etcd.mvcc import Entry
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.machinery.serializer import protoencode
 
 # numbers of the fields that answers have in etcdserverpb
@@ -136,8 +136,7 @@ def _message(values: Mapping[str, Any], numbers: Mapping[str, int]) -> bytes:
         given = values.get(name)
         for one in given if isinstance(given, list) else [given]:
             if isinstance(one, Entry):
-                made = {**one._asdict(), "key": one.key.encode("utf-8", "surrogateescape")}
-                out += protoencode.delimited(number, _message(made, _KEY_VALUE))
+                out += protoencode.delimited(number, _message(_fields(one), _KEY_VALUE))
             elif isinstance(one, Mapping):
                 out += protoencode.delimited(number, _message(one, _HEADER))
             elif isinstance(one, bytes) and one:
@@ -212,14 +211,24 @@ _SHAPES: dict[str, Callable[[Answer], Any]] = {
 }  # fmt: skip
 
 
+def _fields(entry: Entry) -> Mapping[str, bytes | int]:
+    """A KeyValue, in the order of its fields."""
+    return {
+        "key": entry.key.encode("utf-8", "surrogateescape"),
+        "create_revision": entry.create_revision,
+        "mod_revision": entry.mod_revision,
+        "version": entry.version,
+        "value": entry.value,
+        "lease": entry.lease,
+    }
+
+
 def _json(value: Any) -> Any:
     """As encoding/json has it: bytes in base64, what is empty left out of keys and values."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, Entry):
-        made = {**value._asdict(), "key": value.key.encode("utf-8", "surrogateescape")}
-        order = ("key", "create_revision", "mod_revision", "version", "value", "lease")
-        return {name: _json(made[name]) for name in order if made[name]}
+        return {name: _json(one) for name, one in _fields(value).items() if one}
     if isinstance(value, Mapping):
         if "answer" in value:
             return {"Response": {f"response_{value['short']}": _json(value["answer"])}}

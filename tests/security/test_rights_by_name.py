@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.etcd import mvcc
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.machinery.meta import ResourceInfo
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import told
@@ -91,7 +91,7 @@ def routes(info: ResourceInfo, queries: tuple[str, ...] = QUERIES) -> Iterator[s
                 yield from (f"{whole}/{name}/{part}" for part in info.subresources)
 
 
-def others(session: Session) -> dict[str, mvcc.Entry]:
+def others(session: Session) -> dict[str, Entry]:
     entries = session.cluster.store.range("/registry/").entries
     return {one.key: one for one in entries if one.key.endswith(f"/{OTHER}")}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import orjson
 
-from apiserver_app.etcd.mvcc import Entry
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.request import Request

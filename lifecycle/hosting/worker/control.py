@@ -10,9 +10,9 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apiserver_app.etcd import mvcc
 from apiserver_app.etcd import server as servers
 from apiserver_app.etcd.backend import FORK
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.handlers.server import life as lives
 from apiserver_app.http import startup
@@ -239,7 +239,7 @@ class Controls:
         host.cluster.recorder.tell("control", action, detail, span=0)
 
 
-def _shown(entry: mvcc.Entry) -> Any:
+def _shown(entry: Entry) -> Any:
     obj = watchcache.decode(entry)
     return redaction.masked(obj) if entry.key.startswith(redaction.PREFIX) else obj
 
@@ -251,9 +251,9 @@ class _Values:
         self._values = values
         self.decoded, self.object_of = values.decoded, values.object_of
 
-    def encoded(self, entry: mvcc.Entry) -> bytes:
+    def encoded(self, entry: Entry) -> bytes:
         if entry.key.startswith(redaction.PREFIX):
-            entry = entry._replace(value=redaction.object_bytes(entry.value))
+            entry = entry.with_value(redaction.object_bytes(entry.value))
         return self._values.encoded(entry)
 
 

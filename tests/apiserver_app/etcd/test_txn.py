@@ -8,10 +8,11 @@ from apiserver_app.etcd import put, txn
 from apiserver_app.etcd.backend import MemoryBackend
 from apiserver_app.etcd.delete_range import Request as Delete
 from apiserver_app.etcd.delete_range import Response as Deleted
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.etcd.keys import Keys, prefix_end
 from apiserver_app.etcd.members import Members
-from apiserver_app.etcd.mvcc import Entry, Store
+from apiserver_app.etcd.mvcc import Store
 from apiserver_app.etcd.put import Request as Put
 from apiserver_app.etcd.range import Request as Get
 from apiserver_app.etcd.range import Response as Got

@@ -18,8 +18,9 @@ from collections.abc import Iterable
 import orjson
 
 from apiserver_app.apis import servicenet
+from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import StoreError
-from apiserver_app.etcd.mvcc import Entry, Store
+from apiserver_app.etcd.mvcc import Store
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
