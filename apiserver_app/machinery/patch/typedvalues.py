@@ -22,10 +22,10 @@ from apiserver_app.machinery.types.schema import LEAVES, Field, Schema
 _RAW = Field("", "raw")
 _ABSENT: Any = object()
 _SCALARS: dict[str, tuple[type, ...]] = {
-    "string": (str,), "time": (str,), "microtime": (str,), "bytes": (str,),
+    "string": (str,), "bytes": (str,),
     "boolean": (bool,), "integer": (int, float), "number": (int, float),
 }  # fmt: skip
-_UNTYPED = ("quantity", "intorstring")
+_UNTYPED = ("quantity", "time", "microtime")  # strings with a format; the decoder checks the rest
 
 
 def root(schema: Schema) -> Field:
@@ -76,12 +76,30 @@ def _check_items(field: Field, items: list[Any], path: str, errs: list[str]) -> 
             if message:
                 errs.append(_at(path, f"element {index}: {message}"))
                 return
-            element = KeyedList(field).element(item)
-            at = fieldsets.path_text((element,))
-            if element in seen:
+            at = _item_text(field, item)
+            if at in seen:
                 errs.append(_at(path, f"duplicate entries for key {at}"))
-            seen.add(element)
+            seen.add(at)
         _check(item_field, item, path + at, errs)
+
+
+def _item_text(field: Field, item: Any) -> str:
+    """The path of an item in its list; a key that is no scalar is refused where it is checked."""
+    keys = {name: item.get(name) for name in sorted(field.list_keys)}
+    if not any(isinstance(value, (dict, list)) for value in keys.values()):
+        return fieldsets.path_text((KeyedList(field).element(item),))
+    defaults = field.key_defaults
+    pairs = (f"{name}={_text(item.get(name, defaults.get(name)))}" for name in keys)
+    return f"[{','.join(pairs)}]"
+
+
+def _text(value: Any) -> str:
+    """A value as upstream prints it in a path (value.ToString)."""
+    if isinstance(value, dict):
+        return "".join(f"{name}={_text(item)}" for name, item in sorted(value.items()))
+    if isinstance(value, list):
+        return f"[{','.join(map(_text, value))}]"
+    return fieldsets.go_json(value)
 
 
 def _wrong_key(field: Field, item: Any) -> str:
@@ -97,9 +115,7 @@ def _wrong_key(field: Field, item: Any) -> str:
         )
     if item is None:
         return "associative list with keys may not have a null element"
-    if not isinstance(item, dict) or any(
-        isinstance(item.get(name), (dict, list)) for name in field.list_keys
-    ):
+    if not isinstance(item, dict):
         return "associative list with keys may not have non-map elements"
     defaults = field.key_defaults
     for name in field.list_keys:
