@@ -351,8 +351,16 @@ def _time_error(text: str, layout: str, rest: str, element: str) -> BadValue:
 
 
 def _quoted(text: str) -> str:
+    """As Go's time package quotes: what is no printable ASCII byte by byte."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{_ODD.sub(_bytes_in_hex, escaped)}"'
+
+
+_ODD = re.compile("[\x00-\x1f]|[^\x00-\x7f]")
+
+
+def _bytes_in_hex(match: re.Match[str]) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in match[0].encode(errors="surrogatepass"))
 
 
 # -- bytes ----------------------------------------------------------------------------------------

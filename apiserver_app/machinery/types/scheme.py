@@ -86,19 +86,22 @@ class Types:
                 self._compiler.wraps.clear()
         if not pruned or strictness == "Ignore":
             return out, []
-        return out, self.unknown(definition, obj)
+        return out, self.unknown(definition, obj, with_keys=not from_map)
 
     def arranged(self, definition: str, obj: Object) -> Object:
         """The object with the fields of its structs in Go's order."""
         made: Object = _arranged(self.schema(definition), obj)
         return made
 
-    def unknown(self, definition: str, obj: Object, path: str = "") -> list[str]:
-        """Messages for the fields of obj that the type does not have, in the object's order."""
+    def unknown(
+        self, definition: str, obj: Object, path: str = "", *, with_keys: bool = True
+    ) -> list[str]:
+        """Messages for the fields of obj that the type does not have, in the object's order; their
+        paths have no keys of maps where upstream's converter leaves them out."""
         messages: list[str] = []
         schema = self._find(definition)
         if schema is not None:
-            _unknown(schema, obj, path, messages)
+            _unknown(schema, obj, path, messages, with_keys)
         return messages
 
     def metadata(self, value: Any, path: str) -> tuple[Object, list[str]]:
@@ -209,7 +212,7 @@ def _check_ends_in(field: Field, value: Any) -> None:
             _check_ends_in(field.item, item)
 
 
-def _unknown(schema: Schema, obj: Any, path: str, messages: list[str]) -> None:
+def _unknown(schema: Schema, obj: Any, path: str, messages: list[str], with_keys: bool) -> None:
     if not isinstance(obj, dict):
         return
     for key, value in obj.items():
@@ -220,19 +223,20 @@ def _unknown(schema: Schema, obj: Any, path: str, messages: list[str]) -> None:
         if field is None:
             messages.append(f'unknown field "{field_path}"')
         elif type(value) in (dict, list):
-            _unknown_in(field, value, field_path, messages)
+            _unknown_in(field, value, field_path, messages, with_keys)
 
 
-def _unknown_in(field: Field, value: Any, path: str, messages: list[str]) -> None:
+def _unknown_in(field: Field, value: Any, path: str, messages: list[str], with_keys: bool) -> None:
     if field.kind == "struct":
         schema = field.schema
         if schema is not None:
-            _unknown(schema, value, path, messages)
+            _unknown(schema, value, path, messages, with_keys)
     elif field.item is None or field.item.is_leaf:
         return
     elif field.kind == "list" and isinstance(value, list):
         for index, item in enumerate(value):
-            _unknown_in(field.item, item, f"{path}[{index}]", messages)
+            _unknown_in(field.item, item, f"{path}[{index}]", messages, with_keys)
     elif field.kind == "map" and isinstance(value, dict):
         for key, item in value.items():
-            _unknown_in(field.item, item, f"{path}.{key}", messages)
+            inner = f"{path}.{key}" if with_keys else path
+            _unknown_in(field.item, item, inner, messages, with_keys)
