@@ -46,7 +46,7 @@ class CustomResourceDefinitionStrategy(Strategy):
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["metadata"]["generation"] = 1
-        stored = [version["name"] for version in _stored(obj) if version.get("name")]
+        stored = [version.get("name") or "" for version in _stored(obj)]
         obj["status"] = {
             "conditions": None,
             "acceptedNames": {"plural": "", "kind": ""},
@@ -57,8 +57,8 @@ class CustomResourceDefinitionStrategy(Strategy):
         super().prepare_for_update(ctx, obj, old)
         status = obj.get("status") or {}
         known = list(status.get("storedVersions") or ())
-        added = [version["name"] for version in _stored(obj) if version.get("name") not in known]
-        if added:
+        stored = [version.get("name") or "" for version in _stored(obj)]
+        if added := [name for name in stored if name not in known]:
             obj["status"] = {**status, "storedVersions": [*known, *added]}
 
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:

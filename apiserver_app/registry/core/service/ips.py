@@ -39,7 +39,7 @@ def is_external(spec: Spec) -> bool:
 
 
 def needs_cluster_ip(spec: Spec) -> bool:
-    return spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
+    return spec.get("type") not in (None, "ExternalName")  # a type that is refused later does
 
 
 def needs_node_ports(spec: Spec) -> bool:
