@@ -12,7 +12,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core import resources
-from apiserver_app.registry.validation import checks, objectmeta
+from apiserver_app.registry.validation import checks, gosyntax, objectmeta
 
 Part = Mapping[str, Any]
 
@@ -130,7 +130,7 @@ def _target(target: Part, path: str, errs: list[FieldError]) -> None:
     for field in ("value", "averageValue"):
         amount = target.get(field)
         if amount is not None and resources.nano(amount) <= 0:
-            printed = resources.quantity_text(amount)
+            printed = gosyntax.quantity(amount)
             errs.append(errors.invalid_value(f"{path}.{field}", printed, "must be positive"))
     percent = target.get("averageUtilization")
     if percent is not None and percent < 1:

@@ -16,6 +16,7 @@ from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.strategy import Context, Strategy
+from apiserver_app.registry.validation import gosyntax
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _ITEM = ("type", "max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -123,14 +124,14 @@ def _amounts(item: Mapping[str, Any], name: str, path: str, errs: list[FieldErro
         if low is None or high is None or resources.nano(low) <= resources.nano(high):
             continue
         text = sentence.format(resources.canonical(low), resources.canonical(high))
-        value = resources.quantity_text(low if field == greater else high)
+        value = gosyntax.quantity(low if field == greater else high)
         errs.append(errors.invalid_value(f"{path}.{field}[{name}]", value, text))
     ratio = (item.get("maxLimitRequestRatio") or {}).get(name)
     if ratio is not None and resources.nano(ratio) < 10**9:
         written = resources.canonical(ratio)
         at = f"{path}.maxLimitRequestRatio[{name}]"
         text = f"ratio {written} is less than 1"
-        errs.append(errors.invalid_value(at, resources.quantity_text(ratio), text))
+        errs.append(errors.invalid_value(at, gosyntax.quantity(ratio), text))
     _ratio(item, name, f"{path}.maxLimitRequestRatio[{name}]", errs)
     limit, request = ((item.get(field) or {}).get(name) for field in ("default", "defaultRequest"))
     if limit is None or request is None or resources.may_overcommit(name):
@@ -141,7 +142,7 @@ def _amounts(item: Mapping[str, Any], name: str, path: str, errs: list[FieldErro
             f"{resources.canonical(request)} in {name}"
         )
         at = f"{path}.defaultRequest[{name}]"
-        errs.append(errors.invalid_value(at, resources.quantity_text(request), text))
+        errs.append(errors.invalid_value(at, gosyntax.quantity(request), text))
 
 
 def _ratio(item: Mapping[str, Any], name: str, path: str, errs: list[FieldError]) -> None:
@@ -156,4 +157,4 @@ def _ratio(item: Mapping[str, Any], name: str, path: str, errs: list[FieldError]
         allowed = resources.nano(most) / resources.nano(least)
     if resources.nano(ratio) / 10**9 > allowed:
         text = f"ratio {resources.canonical(ratio)} is greater than max/min = {allowed:f}"
-        errs.append(errors.invalid_value(path, resources.quantity_text(ratio), text))
+        errs.append(errors.invalid_value(path, gosyntax.quantity(ratio), text))

@@ -200,7 +200,7 @@ def _capacity(capacity: Mapping[str, Any], path: str, errs: list[FieldError]) ->
         errs.append(errors.required(path))
     if "storage" not in capacity or len(capacity) > 1:
         inner = ", ".join(
-            f"{errors.go_value(name)}:{errors.go_value(resources.quantity_text(capacity[name]))}"
+            f"{errors.go_value(name)}:{errors.go_value(gosyntax.quantity(capacity[name]))}"
             for name in sorted(capacity)
         )
         printed = errors.GoText(f"core.ResourceList{{{inner}}}" if capacity else _NO_AMOUNTS)

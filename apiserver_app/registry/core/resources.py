@@ -17,6 +17,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.syntax import quantity as quantities
+from apiserver_app.registry.validation import gosyntax
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 NOT_INTEGER = "must be an integer"
@@ -93,7 +94,7 @@ def quantity(name: str, value: Any, path: str, errs: list[FieldError]) -> None:
     if amount < 0:
         errs.append(errors.invalid_value(path, canonical(value), NOT_NEGATIVE))
     if (name in _INTEGER or is_extended(name)) and (amount % _UNIT or _overflows(amount)):
-        errs.append(errors.invalid_value(path, quantity_text(value), NOT_INTEGER))
+        errs.append(errors.invalid_value(path, gosyntax.quantity(value), NOT_INTEGER))
 
 
 def _overflows(amount: int) -> bool:
@@ -104,19 +105,6 @@ def _overflows(amount: int) -> bool:
 
 def _as_int64(number: int) -> int:
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def quantity_text(value: Any) -> errors.GoText:
-    """A resource.Quantity as a bad value: its Go struct."""
-    amount = quantities.parse(quantities.canonical(value))
-    number, scale, decimal = amount.value, amount.scale, "nil"
-    if amount.is_decimal:
-        number, scale, decimal = 0, 0, "0xc000000000"
-    return errors.GoText(
-        f"resource.Quantity{{i:resource.int64Amount{{value:{number}, scale:{scale}}}, "
-        f"d:resource.infDecAmount{{Dec:(*inf.Dec)({decimal})}}, "
-        f's:"{amount.text}", Format:"{amount.format}"}}'
-    )
 
 
 def positive(value: Any, path: str, errs: list[FieldError]) -> None:

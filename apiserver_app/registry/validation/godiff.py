@@ -24,6 +24,8 @@ from apiserver_app.machinery.syntax import quantity
 CONTEXT = 2  # equal records that are shown around a difference
 COLUMNS = 80  # a removed or inserted value longer than this takes several lines
 _DEEP = 3  # how much of a value that differs is shown
+# bytes of a string that are shown at the lowest level, twice as many at each above
+LETTERS, ELLIPSIS = 32, "..."
 
 
 class Text(msgspec.Struct):
@@ -109,27 +111,65 @@ _PORT = (("Type", "int", "type"), ("IntVal", "int32", "int"), ("StrVal", "string
 _SCALARS = ("string", "bool", "int32", "int64", "int", "time")
 
 
-class _Report:
-    """The comparison of two values, and its text."""
+class Types:
+    """The Go types of one release, with the structs of the internal API."""
 
     def __init__(self, version: Release) -> None:
         self._aliases, structs = templatehash.go_structs(version)
-        self._structs: dict[str, Fields] = dict(structs)
+        self.structs: dict[str, Fields] = dict(structs)
         spec = {name: (name, kind, key) for name, kind, key in structs["core.v1.PodSpec"]}
-        self._structs["core.v1.PodSpec"] = [spec[name] for name in _POD_SPEC if name in spec]
-        self._structs["core.v1.PodSecurityContext"] = [
+        self.structs["core.v1.PodSpec"] = [spec[name] for name in _POD_SPEC if name in spec]
+        self.structs["core.v1.PodSecurityContext"] = [
             *(spec[name] for name in _HOST if name in spec),
             *structs["core.v1.PodSecurityContext"],
         ]
-        self._structs["intstr.IntOrString"] = _PORT
-        self._structs["core.v1.ServiceAccountTokenProjection"] = [
+        self.structs["intstr.IntOrString"] = _PORT
+        self.structs["core.v1.ServiceAccountTokenProjection"] = [
             (name, kind.removeprefix("*"), key)
             for name, kind, key in structs["core.v1.ServiceAccountTokenProjection"]
         ]
         sources = {name: (name, kind, key) for name, kind, key in structs["core.v1.VolumeSource"]}
+        volume = list(sources.values())
+        volume.insert(volume.index(sources["RBD"]) + 1, sources["Quobyte"])
+        volume.pop(len(volume) - 1 - volume[::-1].index(sources["Quobyte"]))
+        self.structs["core.v1.VolumeSource"] = volume
         sources |= {name: (name, kind, key) for name, kind, key in _VOLUME_ONLY}
-        self._structs["core.v1.PersistentVolumeSource"] = [sources[name] for name in _VOLUMES]
-        self._structs.update(_VOLUME_STRUCTS)
+        self.structs["core.v1.PersistentVolumeSource"] = [sources[name] for name in _VOLUMES]
+        self.structs.update(_VOLUME_STRUCTS)
+
+    def resolve(self, name: str, package: str) -> tuple[str, str, str]:
+        """(kind, package of what is inside, full name) of a type as the table writes it."""
+        if name.startswith("*"):
+            return "pointer", package, name
+        if name.startswith("[]"):
+            return "slice", package, name
+        if name.startswith("map["):
+            return "map", package, name
+        if name in _SCALARS:
+            return "scalar", package, name
+        full = name.replace("metav1.", "meta.v1.", 1) if "." in name else f"{package}.{name}"
+        full = full.replace("core.", "core.v1.", 1) if full.count(".") == 1 else full
+        if full.startswith("core.v1.v1."):
+            full = full.replace("core.v1.v1.", "core.v1.", 1)
+        if full in self.structs:
+            return "struct", full.rpartition(".")[0], full
+        if "IntOrString" in full:
+            return "struct", package, "intstr.IntOrString"
+        target = self._aliases.get(full, "string")
+        if "Quantity" in full:
+            return "scalar", package, "resource.Quantity"
+        if target.startswith(("map[", "[]")):
+            kind = "map" if target.startswith("map[") else "slice"
+            return kind, package, f"{full}={target}"
+        return "scalar", package, target
+
+
+class _Report:
+    """The comparison of two values, and its text."""
+
+    def __init__(self, version: Release) -> None:
+        types = Types(version)
+        self._structs, self._resolve = types.structs, types.resolve
 
     def compare(self, old: Any, new: Any, kind: str, package: str = "core.v1") -> Node:
         kind, package, full = self._resolve(kind, package)
@@ -137,7 +177,7 @@ class _Report:
         if full.endswith("PodSpec"):
             old, new = node.old, node.new = _inside(old), _inside(new)
         if kind == "struct":
-            old, new = _dict(full, old), _dict(full, new)
+            old, new = fields_of(full, old), fields_of(full, new)
             node.old, node.new = old, new
             for name, inner, key in self._structs[full]:
                 at = (old, new) if key == "." else (old.get(key), new.get(key))
@@ -227,7 +267,7 @@ class _Report:
         if full == "resource.Quantity":
             return Text(_quantity(value, level))
         if kind == "scalar":
-            return Text(_scalar(full, value))
+            return Text(_scalar(full, value, level))
         if kind == "pointer":
             inner, _, name = self._resolve(full[1:], "core.v1")
             out = self._value(value, name, inner, mode, types, level)
@@ -247,11 +287,12 @@ class _Report:
 
     def _items(self, value: Any, full: str, kind: str) -> list[tuple[str, str, Any]]:
         if kind == "struct":
-            return [
+            value = fields_of(full, value)
+            fields = [
                 (name, inner, value if key == "." else value.get(key))
                 for name, inner, key in self._structs[full]
-                if not self._is_zero_of(value if key == "." else value.get(key), inner, full)
             ]
+            return [one for one in fields if not self._is_zero_of(one[2], one[1], full)]
         if kind == "map":
             inner = full[full.index("]") + 1 :]
             return [(self._map_key(full, key), inner, value[key]) for key in sorted(value)]
@@ -263,7 +304,7 @@ class _Report:
     def _is_zero_of(self, value: Any, inner: str, full: str) -> bool:
         kind, _, name = self._resolve(inner, full.rpartition(".")[0] or "core.v1")
         if kind == "struct":
-            inside = _dict(name, value)
+            inside = fields_of(name, value)
             return all(
                 self._is_zero_of(inside if key == "." else inside.get(key), one, name)
                 for _, one, key in self._structs[name]
@@ -314,32 +355,6 @@ class _Report:
         named = "[ResourceName]" in full
         return f"{'s' if named else ''}{json.dumps(key)}"
 
-    def _resolve(self, name: str, package: str) -> tuple[str, str, str]:
-        """(kind, package of what is inside, full name) of a type as the table writes it."""
-        if name.startswith("*"):
-            return "pointer", package, name
-        if name.startswith("[]"):
-            return "slice", package, name
-        if name.startswith("map["):
-            return "map", package, name
-        if name in _SCALARS:
-            return "scalar", package, name
-        full = name.replace("metav1.", "meta.v1.", 1) if "." in name else f"{package}.{name}"
-        full = full.replace("core.", "core.v1.", 1) if full.count(".") == 1 else full
-        if full.startswith("core.v1.v1."):
-            full = full.replace("core.v1.v1.", "core.v1.", 1)
-        if full in self._structs:
-            return "struct", full.rpartition(".")[0], full
-        if "IntOrString" in full:
-            return "struct", package, "intstr.IntOrString"
-        target = self._aliases.get(full, "string")
-        if "Quantity" in full:
-            return "scalar", package, "resource.Quantity"
-        if target.startswith(("map[", "[]")):
-            kind = "map" if target.startswith("map[") else "slice"
-            return kind, package, f"{full}={target}"
-        return "scalar", package, target
-
 
 # -- values -------------------------------------------------------------------------------------
 
@@ -357,7 +372,7 @@ def _inside(spec: Mapping[str, Any] | None) -> dict[str, Any]:
     return out
 
 
-def _dict(full: str, value: Any) -> dict[str, Any]:
+def fields_of(full: str, value: Any) -> dict[str, Any]:
     """A struct's fields; a port or percentage is one of three."""
     if full != "intstr.IntOrString":
         return value or {}
@@ -384,12 +399,15 @@ def _quantity(value: Any, level: int) -> str:
     return f"{{{', '.join(whole)}}}"
 
 
-def _scalar(full: str, value: Any) -> str:
+def _scalar(full: str, value: Any, level: int) -> str:
     if full in ("int32", "int64", "int"):
         return str(value or 0)
     if full == "bool":
         return "true" if value else "false"
-    return json.dumps(value or "", ensure_ascii=False)
+    text, most = value or "", LETTERS << max(level, 0)
+    cut = len(text.encode()) > most + len(ELLIPSIS)
+    shown = text.encode()[:most].decode(errors="replace") if cut else text
+    return json.dumps(shown, ensure_ascii=False) + (ELLIPSIS if cut else "")
 
 
 def _go_name(full: str) -> str:

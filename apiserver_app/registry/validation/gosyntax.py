@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from apiserver_app.machinery import errors
+from apiserver_app.machinery.syntax import quantity as quantities
 
 
 def string_map(value: Mapping[str, str] | None) -> Any:
@@ -97,6 +98,19 @@ def raw_extension(value: Any) -> errors.GoText:
     if value is not None:
         raw = f"[]uint8{{{', '.join(f'0x{byte:x}' for byte in orjson.dumps(value))}}}"
     return errors.GoText(f"runtime.RawExtension{{Raw:{raw}, Object:runtime.Object(nil)}}")
+
+
+def quantity(value: Any) -> errors.GoText:
+    """A resource.Quantity as a bad value: its Go struct."""
+    amount = quantities.parse(quantities.canonical(value))
+    number, scale, decimal = amount.value, amount.scale, "nil"
+    if amount.is_decimal:
+        number, scale, decimal = 0, 0, "0xc000000000"
+    return errors.GoText(
+        f"resource.Quantity{{i:resource.int64Amount{{value:{number}, scale:{scale}}}, "
+        f"d:resource.infDecAmount{{Dec:(*inf.Dec)({decimal})}}, "
+        f's:"{amount.text}", Format:"{amount.format}"}}'
+    )
 
 
 def pointer(text: str, value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.syntax import names
-from apiserver_app.registry.validation import checks
+from apiserver_app.registry.validation import checks, gosyntax
 
 Spec = Mapping[str, Any]
 
@@ -58,11 +58,8 @@ def success(spec: Spec, path: str, errs: list[FieldError]) -> None:
     policy = spec["successPolicy"]
     rules = policy.get("rules") or ()
     if spec.get("completionMode") != "Indexed":
-        inner = ", ".join("batch.SuccessPolicyRule{...}" for _ in rules)
-        printed = errors.GoText(
-            f"batch.SuccessPolicy{{Rules:[]batch.SuccessPolicyRule{{{inner}}}}}"
-        )
-        errs.append(errors.invalid_value(path, printed, "requires indexed completion mode"))
+        text = "requires indexed completion mode"
+        errs.append(errors.invalid_value(path, success_text(policy), text))
         return
     if not rules:
         text = "at least one rules must be specified when the successPolicy is specified"
@@ -71,6 +68,40 @@ def success(spec: Spec, path: str, errs: list[FieldError]) -> None:
         errs.append(errors.too_many(f"{path}.rules", len(rules), SUCCESS_RULES_MAX))
     for index, rule in enumerate(rules):
         _success_rule(rule, spec.get("completions") or 0, f"{path}.rules[{index}]", errs)
+
+
+def success_text(policy: Mapping[str, Any]) -> errors.GoText:
+    """A success policy as a bad value."""
+    rules = ", ".join(
+        f"batch.SuccessPolicyRule{{"
+        f"SucceededIndexes:{gosyntax.pointer('string', rule.get('succeededIndexes'))}, "
+        f"SucceededCount:{gosyntax.pointer('int32', rule.get('succeededCount'))}}}"
+        for rule in policy.get("rules") or ()
+    )
+    return errors.GoText(f"batch.SuccessPolicy{{Rules:[]batch.SuccessPolicyRule{{{rules}}}}}")
+
+
+_CONDITION = (("Type", "type"), ("Status", "status"))
+
+
+def failure_text(policy: Mapping[str, Any]) -> errors.GoText:
+    """A pod failure policy as a bad value."""
+    rules = ", ".join(map(_failure_rule_text, policy.get("rules") or ()))
+    return errors.GoText(f"batch.PodFailurePolicy{{Rules:[]batch.PodFailurePolicyRule{{{rules}}}}}")
+
+
+def _failure_rule_text(rule: Mapping[str, Any]) -> str:
+    kind = "batch.PodFailurePolicyOnExitCodesRequirement"
+    codes = gosyntax.pointer(kind, rule.get("onExitCodes"))
+    kind, fields = "batch.PodFailurePolicyOnPodConditionsPattern", _CONDITION
+    given = rule.get("onPodConditions") or ()
+    conditions = [gosyntax.of_words(kind, each, fields) for each in given]
+    patterns = f"[]{kind}{{{', '.join(conditions)}}}" if conditions else f"[]{kind}(nil)"
+    action = errors.go_value(rule.get("action") or "")
+    return (
+        f"batch.PodFailurePolicyRule{{Action:{action}, OnExitCodes:{codes}, "
+        f"OnPodConditions:{patterns}}}"
+    )
 
 
 def indexes_error(text: str, completions: int) -> tuple[int, str]:

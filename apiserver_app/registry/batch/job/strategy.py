@@ -14,10 +14,10 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
-from apiserver_app.registry.batch.job import rules, status
+from apiserver_app.registry.batch.job import policies, rules, status
 from apiserver_app.registry.core import workload
 from apiserver_app.registry.strategy import Context
-from apiserver_app.registry.validation import checks, gosyntax, selectors
+from apiserver_app.registry.validation import checks, gostructs, gosyntax, selectors
 
 _UID_LABEL, _NAME_LABEL = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 _UID_LABELS = ("controller-uid", _UID_LABEL)
@@ -29,6 +29,7 @@ _FIXED = (
     "managedBy",
     "successPolicy",
 )
+_PRINTED = {"podFailurePolicy": policies.failure_text, "successPolicy": policies.success_text}
 
 
 class JobStrategy(workload.WorkloadStrategy):
@@ -74,12 +75,14 @@ class JobStrategy(workload.WorkloadStrategy):
         _completions(spec, before, errs)
         workload.immutable_selector(obj, old, errs)
         if _settled(spec, old) != _settled(before, old):
-            printed = errors.GoText("core.PodTemplateSpec{...}")
+            printed = gostructs.text(spec.get("template"), "core.v1.PodTemplateSpec", ctx.version)
             text = "field is immutable"
             errs.append(errors.invalid_value("spec.template", printed, text))
         for field in _FIXED:
             if spec.get(field) != before.get(field):
                 value = spec.get(field)
+                if value is not None and field in _PRINTED:
+                    value = _PRINTED[field](value)
                 errs.append(errors.invalid_value(f"spec.{field}", value, "field is immutable"))
         return errs
 
