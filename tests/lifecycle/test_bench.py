@@ -67,6 +67,55 @@ def test_every_bench_can_be_called_with_its_options(name: str) -> None:
     inspect.signature(measure).bind(*taken)
 
 
+# the smallest of each that starts something real: constants of its modules, and options
+SMALLEST: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
+    "latency": ({}, ("--pods", "2")),
+    "joining": ({}, ("--pods", "2")),
+    "viewers": (
+        {"viewers.VIEWERS": 3, "viewers.JOINERS": 3, "viewers.JOINED_PODS": 2, "viewers.PODS": 2},
+        (),
+    ),
+    "startup": ({}, ()),
+    "memory": ({}, ("--pods", "2")),
+    "api": (
+        {
+            "api_load.CONNECTIONS": 2, "api_load.CREATES": 20, "api_load.READS": 5,
+            "api_load.WATCHES": 3, "api_load.WRITES": 2,
+        },
+        (),
+    ),
+    "store": ({"store.SINGLE": 5, "store.JOINED": 5, "store.KEYS": 50}, ()),
+    "attack": ({"attack.SECONDS": 1}, ("--only", "logs")),
+    "hang": ({}, ()),
+    "churn": ({"churn.WARM_CYCLES": 2, "churn.CYCLES_AN_HOUR": 2}, ("--hours", "1")),
+}  # fmt: skip
+SMALL = """
+import importlib, json, runpy, sys
+for name, value in json.loads(sys.argv.pop(1)).items():
+    module, _, constant = name.partition(".")
+    module = importlib.import_module(f"lifecycle.bench.{module}")
+    assert hasattr(module, constant), name
+    setattr(module, constant, value)
+runpy.run_path("manage.py", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_every_bench_comes_to_its_end(name: str) -> None:
+    """In a process of its own, as its store is."""
+    sizes, options = SMALLEST[name]
+    command = [sys.executable, "-c", SMALL, json.dumps(sizes), "bench", name, "--runs", "1"]
+    done = subprocess.run([*command, *options, "--json"], cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["bench"] == name and not figures.get("join_failures")
+
+
+def test_no_bench_is_left_out() -> None:
+    others = {"lifecycle", "nodes", "peers", "replay"}  # above
+    assert {*SMALLEST, *others} == set(bench.BENCHES)
+
+
 def test_all_measures_only_what_there_is() -> None:
     assert {name for name, _ in bench.ALL} <= set(bench.BENCHES)
 
