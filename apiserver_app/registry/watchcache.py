@@ -22,10 +22,11 @@ from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.machinery import errors, memos, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.registry import corrupt
+from apiserver_app.registry import corrupt, sharing
 
 HEADS_MAX = 16_384
 WINDOW = 512  # revisions kept for watches that start slightly in the past
+MANY, SMALL_BYTES = 1000, 1024  # equal parts are kept once where more, and larger, objects are
 
 # not kept decoded: there are many, they are rarely read and no decision depends on them
 _UNDECODED = ("events",)
@@ -144,6 +145,7 @@ class WatchCache:
         self._changed: dict[str, int] = {}
         self._marks: dict[str, list[Mark]] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
+        self._sharing = sharing.Sharing()
         self._window: deque[Change] = deque(maxlen=WINDOW)
         self._window_start = 0
         self._watches: dict[str, Subscriptions] = {}
@@ -359,9 +361,17 @@ class WatchCache:
             self._note_node(change)
         self._changed[storage] = change.revision
         if len(self._window) == WINDOW:
-            self._window_start = self._window[0].revision
+            self._settle(self._window[0])
         self._window.append(change)
         self._deliver(change)
+
+    def _settle(self, change: Change) -> None:
+        """A change leaves the window; an object that is still as it was then rather stays so."""
+        self._window_start = change.revision
+        objects = self._objects.get(change.storage, {})
+        if len(objects) > MANY and len(change.value or b"") > SMALL_BYTES:
+            if objects.get(change.key) is change.obj:
+                self._sharing.share(change.obj)
 
     def _note_node(self, change: Change) -> None:
         node = _node(change.obj)

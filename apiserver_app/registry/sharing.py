@@ -1,0 +1,48 @@
+"""Equal parts of the objects of a resource are kept once: where there are thousands, most of a pod
+is as in its neighbours. Nobody may change an object that is cached, so nobody sees a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from apiserver_app.machinery.meta import Object
+
+KNOWN_MAX = 8192
+
+
+class Sharing:
+    """What was seen of late, by what is equal in it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Any] = {}
+
+    def share(self, obj: Object) -> None:
+        """Replaces parts of an object by equal ones that were seen before."""
+        if len(self._known) > KNOWN_MAX:
+            self._known.clear()
+        for name, value in obj.items():
+            obj[name] = self._shared(value)
+
+    def _shared(self, value: Any) -> Any:
+        """The one to keep. What it holds has been replaced before, so that a part is told by the
+        identity of what is in it, which stays while the part is known."""
+        kind = type(value)
+        if kind is str:
+            return self._known.setdefault(value, value)
+        if kind is dict:
+            for name, one in value.items():
+                value[name] = self._shared(one)
+            key: Hashable = (dict, *value, *map(_identity, value.values()))
+        elif kind is list:
+            value[:] = map(self._shared, value)
+            key = (list, *map(_identity, value))
+        else:
+            return value
+        return self._known.setdefault(key, value)
+
+
+def _identity(value: Any) -> Hashable:
+    kind = type(value)
+    return (kind, value) if kind in (int, bool) else id(value)
