@@ -1,8 +1,7 @@
 """Two Go values side by side as go-cmp prints their difference: what kubectl shows of a refused
 change of a pod.
 
-Values are Kubernetes objects; the fields and types of the Go structs they stand for come from the
-table of `templatehash`, in the order of the internal API.
+Values are Kubernetes objects; `gotypes` has the Go structs they stand for.
 
 Models github.com/google/go-cmp/cmp/{report_compare,report_reflect,report_text}.go, which kubernetes
 pkg/apis/core/validation/validation.go calls.
@@ -11,15 +10,16 @@ pkg/apis/core/validation/validation.go calls.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from apiserver_app.apis import templatehash
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.releases import Release
-from apiserver_app.machinery.syntax import quantity
+from apiserver_app.machinery.syntax import labels, quantity
+from apiserver_app.registry.validation import gotypes
 
 CONTEXT = 2  # equal records that are shown around a difference
 COLUMNS = 80  # a removed or inserted value longer than this takes several lines
@@ -72,103 +72,11 @@ def of(old: Any, new: Any, kind: str, version: Release) -> str:
     return "  " + _expanded(text, " ", 0) + "\n"
 
 
-Fields = Sequence[tuple[str, str, str]]
-
-_POD_SPEC = tuple(
-    """
-    Volumes InitContainers Containers EphemeralContainers RestartPolicy
-    TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName
-    AutomountServiceAccountToken NodeName SecurityContext ImagePullSecrets Hostname Subdomain
-    SetHostnameAsFQDN Affinity SchedulerName Tolerations HostAliases PriorityClassName Priority
-    PreemptionPolicy DNSConfig ReadinessGates RuntimeClassName Overhead EnableServiceLinks
-    TopologySpreadConstraints OS SchedulingGates ResourceClaims Resources
-    """.split()
-)
-# what a pod cannot name as a volume of its own, and the order of a volume's sources
-_VOLUME_ONLY = (
-    ("Local", "*LocalVolumeSource", "local"),
-    ("CSI", "*CSIPersistentVolumeSource", "csi"),
-)
-_VOLUMES = tuple(
-    """
-    GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume
-    Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume
-    ScaleIO Local StorageOS CSI
-    """.split()
-)
-_VOLUME_STRUCTS: dict[str, Fields] = {
-    "core.v1.LocalVolumeSource": (("Path", "string", "path"), ("FSType", "*string", "fsType")),
-    "core.v1.CSIPersistentVolumeSource": (
-        ("Driver", "string", "driver"),
-        ("VolumeHandle", "string", "volumeHandle"),
-        ("ReadOnly", "bool", "readOnly"),
-        ("FSType", "string", "fsType"),
-        ("VolumeAttributes", "map[string]string", "volumeAttributes"),
-    ),
-}
-_HOST = ("HostNetwork", "HostPID", "HostIPC", "ShareProcessNamespace", "HostUsers")
-_PORT = (("Type", "int", "type"), ("IntVal", "int32", "int"), ("StrVal", "string", "str"))
-_SCALARS = ("string", "bool", "int32", "int64", "int", "time")
-
-
-class Types:
-    """The Go types of one release, with the structs of the internal API."""
-
-    def __init__(self, version: Release) -> None:
-        self._aliases, structs = templatehash.go_structs(version)
-        self.structs: dict[str, Fields] = dict(structs)
-        spec = {name: (name, kind, key) for name, kind, key in structs["core.v1.PodSpec"]}
-        self.structs["core.v1.PodSpec"] = [spec[name] for name in _POD_SPEC if name in spec]
-        self.structs["core.v1.PodSecurityContext"] = [
-            *(spec[name] for name in _HOST if name in spec),
-            *structs["core.v1.PodSecurityContext"],
-        ]
-        self.structs["intstr.IntOrString"] = _PORT
-        self.structs["core.v1.ServiceAccountTokenProjection"] = [
-            (name, kind.removeprefix("*"), key)
-            for name, kind, key in structs["core.v1.ServiceAccountTokenProjection"]
-        ]
-        sources = {name: (name, kind, key) for name, kind, key in structs["core.v1.VolumeSource"]}
-        volume = list(sources.values())
-        volume.insert(volume.index(sources["RBD"]) + 1, sources["Quobyte"])
-        volume.pop(len(volume) - 1 - volume[::-1].index(sources["Quobyte"]))
-        self.structs["core.v1.VolumeSource"] = volume
-        sources |= {name: (name, kind, key) for name, kind, key in _VOLUME_ONLY}
-        self.structs["core.v1.PersistentVolumeSource"] = [sources[name] for name in _VOLUMES]
-        self.structs.update(_VOLUME_STRUCTS)
-
-    def resolve(self, name: str, package: str) -> tuple[str, str, str]:
-        """(kind, package of what is inside, full name) of a type as the table writes it."""
-        if name.startswith("*"):
-            return "pointer", package, name
-        if name.startswith("[]"):
-            return "slice", package, name
-        if name.startswith("map["):
-            return "map", package, name
-        if name in _SCALARS:
-            return "scalar", package, name
-        full = name.replace("metav1.", "meta.v1.", 1) if "." in name else f"{package}.{name}"
-        full = full.replace("core.", "core.v1.", 1) if full.count(".") == 1 else full
-        if full.startswith("core.v1.v1."):
-            full = full.replace("core.v1.v1.", "core.v1.", 1)
-        if full in self.structs:
-            return "struct", full.rpartition(".")[0], full
-        if "IntOrString" in full:
-            return "struct", package, "intstr.IntOrString"
-        target = self._aliases.get(full, "string")
-        if "Quantity" in full:
-            return "scalar", package, "resource.Quantity"
-        if target.startswith(("map[", "[]")):
-            kind = "map" if target.startswith("map[") else "slice"
-            return kind, package, f"{full}={target}"
-        return "scalar", package, target
-
-
 class _Report:
     """The comparison of two values, and its text."""
 
     def __init__(self, version: Release) -> None:
-        types = Types(version)
+        types = gotypes.Types(version)
         self._structs, self._resolve = types.structs, types.resolve
 
     def compare(self, old: Any, new: Any, kind: str, package: str = "core.v1") -> Node:
@@ -177,7 +85,7 @@ class _Report:
         if full.endswith("PodSpec"):
             old, new = node.old, node.new = _inside(old), _inside(new)
         if kind == "struct":
-            old, new = fields_of(full, old), fields_of(full, new)
+            old, new = gotypes.fields_of(full, old), gotypes.fields_of(full, new)
             node.old, node.new = old, new
             for name, inner, key in self._structs[full]:
                 at = (old, new) if key == "." else (old.get(key), new.get(key))
@@ -270,6 +178,8 @@ class _Report:
             return Text(_scalar(full, value, level))
         if kind == "pointer":
             inner, _, name = self._resolve(full[1:], "core.v1")
+            if name in _STRINGERS and mode != "=":
+                return Text(f"s{_word(_STRINGERS[name](value), level)}")
             out = self._value(value, name, inner, mode, types, level)
             return Text(out.line and f"&{out.line}", f"&{out.prefix}", out.records)
         most = _most(level)
@@ -287,7 +197,7 @@ class _Report:
 
     def _items(self, value: Any, full: str, kind: str) -> list[tuple[str, str, Any]]:
         if kind == "struct":
-            value = fields_of(full, value)
+            value = gotypes.fields_of(full, value)
             fields = [
                 (name, inner, value if key == "." else value.get(key))
                 for name, inner, key in self._structs[full]
@@ -304,7 +214,7 @@ class _Report:
     def _is_zero_of(self, value: Any, inner: str, full: str) -> bool:
         kind, _, name = self._resolve(inner, full.rpartition(".")[0] or "core.v1")
         if kind == "struct":
-            inside = fields_of(name, value)
+            inside = gotypes.fields_of(name, value)
             return all(
                 self._is_zero_of(inside if key == "." else inside.get(key), one, name)
                 for _, one, key in self._structs[name]
@@ -372,15 +282,6 @@ def _inside(spec: Mapping[str, Any] | None) -> dict[str, Any]:
     return out
 
 
-def fields_of(full: str, value: Any) -> dict[str, Any]:
-    """A struct's fields; a port or percentage is one of three."""
-    if full != "intstr.IntOrString":
-        return value or {}
-    if isinstance(value, str):
-        return {"type": 1, "str": value}
-    return {"type": 0, "int": value or 0}
-
-
 def _zeroed(value: Any, kind: str) -> Any:
     return value or None if kind == "scalar" else value
 
@@ -404,10 +305,26 @@ def _scalar(full: str, value: Any, level: int) -> str:
         return str(value or 0)
     if full == "bool":
         return "true" if value else "false"
-    text, most = value or "", LETTERS << max(level, 0)
-    cut = len(text.encode()) > most + len(ELLIPSIS)
-    shown = text.encode()[:most].decode(errors="replace") if cut else text
-    return json.dumps(shown, ensure_ascii=False) + (ELLIPSIS if cut else "")
+    return _word(value or "", level)
+
+
+def _word(text: str, level: int) -> str:
+    """A string, cut at its level; between backquotes if quotes would need escapes."""
+    most, raw = LETTERS << max(level, 0), text.encode()
+    cut = len(raw) > most + len(ELLIPSIS)
+    shown = raw[:most].decode(errors="replace") if cut else text
+    quoted = errors.quoted(shown)
+    is_plain = "`" not in shown and shown.replace("\t", "").isprintable()
+    if len(quoted) != len(shown) + 2 and is_plain:
+        quoted = f"`{shown}`"
+    return quoted + (ELLIPSIS if cut else "")
+
+
+# pointers to these have a method String, which is called for a value that goes or comes
+_STRINGERS: Mapping[str, Callable[[Any], str]] = {
+    "resource.Quantity": quantity.canonical,
+    "meta.v1.LabelSelector": labels.go_struct,
+}
 
 
 def _go_name(full: str) -> str:
@@ -415,7 +332,9 @@ def _go_name(full: str) -> str:
     name = full.partition("=")[0]
     if name.startswith("[]"):
         inner = name[2:]
-        return f"[]{_go_name(inner if '.' in inner or inner in _SCALARS else f'core.{inner}')}"
+        return (
+            f"[]{_go_name(inner if '.' in inner or inner in gotypes.SCALARS else f'core.{inner}')}"
+        )
     if name.startswith("map["):
         return name
     return name.replace("core.v1.", "core.").replace("meta.v1.", "v1.").replace("metav1.", "v1.")

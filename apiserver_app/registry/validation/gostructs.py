@@ -13,7 +13,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.releases import Release
-from apiserver_app.registry.validation import godiff, gosyntax
+from apiserver_app.registry.validation import gosyntax, gotypes
 
 _PREDECLARED = ("string", "bool", "int", "int32", "int64")
 _PACKAGE = re.compile(r"(?:core|meta)\.v1\.|metav1\.")
@@ -33,7 +33,7 @@ class _Printer:
     """The text of values by the Go types of one release."""
 
     def __init__(self, version: Release) -> None:
-        self._types = godiff.Types(version)
+        self._types = gotypes.Types(version)
 
     def of(self, value: Any, kind: str, package: str) -> str:
         sort, package, full = self._types.resolve(kind, package)
@@ -57,7 +57,7 @@ class _Printer:
         return f"{named}{{{', '.join(pairs)}}}"
 
     def _struct(self, value: Any, full: str) -> str:
-        held = godiff.fields_of(full, value)
+        held = gotypes.fields_of(full, value)
         package = full.rpartition(".")[0]
         parts = (
             f"{name}:{self.of(held if key == '.' else held.get(key), inner, package)}"
