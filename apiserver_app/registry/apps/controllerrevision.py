@@ -6,6 +6,8 @@ pkg/registry/apps/controllerrevision/strategy.go.
 
 from __future__ import annotations
 
+import orjson
+
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
@@ -28,7 +30,7 @@ class ControllerRevisionStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs = _revision(obj)
-        if obj.get("data") != old.get("data"):
+        if orjson.dumps(obj.get("data")) != orjson.dumps(old.get("data")):  # 1 is not true there
             printed = gosyntax.raw_extension(obj.get("data"))
             errs.append(errors.invalid_value("data", printed, "field is immutable"))
         return errs

@@ -180,7 +180,8 @@ def _ports(obj: Object, errs: list[FieldError]) -> None:
         if name in taken:
             errs.append(errors.duplicate(f"{path}.name", name))
         taken.add(name)
-        checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS, errs)
+        if (protocol := port.get("protocol")) not in _PROTOCOLS:
+            errs.append(errors.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
         if port.get("appProtocol") is not None:
             at = f"{path}.appProtocol"
             checks.named(port["appProtocol"], at, names.qualified_name_errors, errs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, conditions, gosyntax, selectors
 
@@ -34,6 +35,7 @@ class PodDisruptionBudgetStrategy(Strategy):
     def prepare_for_status_update(self, ctx: Context, obj: Object, old: Object) -> None:
         super().prepare_for_status_update(ctx, obj, old)
         obj["status"] = {**_ZERO, **(obj.get("status") or {})}
+        gofields.arrange(obj["status"], "policy.v1.PodDisruptionBudgetStatus")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
