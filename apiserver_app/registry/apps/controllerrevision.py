@@ -6,8 +6,6 @@ pkg/registry/apps/controllerrevision/strategy.go.
 
 from __future__ import annotations
 
-import orjson
-
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
@@ -30,9 +28,9 @@ class ControllerRevisionStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs = _revision(obj)
-        if orjson.dumps(obj.get("data")) != orjson.dumps(old.get("data")):  # 1 is not true there
-            printed = gosyntax.raw_extension(obj.get("data"))
-            errs.append(errors.invalid_value("data", printed, "field is immutable"))
+        now, before = (gosyntax.raw_extension(each.get("data")) for each in (obj, old))
+        if now != before:  # byte by byte, for 1 is not true there
+            errs.append(errors.invalid_value("data", now, "field is immutable"))
         return errs
 
 
