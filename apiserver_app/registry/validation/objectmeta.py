@@ -209,17 +209,17 @@ def _common(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
 
 def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
     controller, printed = "", errors.GoText()
-    for index, owner in enumerate(owners):
+    for owner in owners:
         if errors.has_enough(errs):
             return
         version = owner.get("apiVersion") or ""
         kind, name = owner.get("kind") or "", owner.get("name") or ""
         if not (version and kind and name and owner.get("uid")) or version.count("/") > 1:
-            _owner(owner, f"metadata.ownerReferences[{index}]", errs)
+            _owner(owner, errs)
         if version == "v1" and kind == "Event":
             errs.append(
                 errors.invalid_value(
-                    f"metadata.ownerReferences[{index}]",
+                    "metadata.ownerReferences",
                     gosyntax.owner_reference(owner),
                     "/v1, Kind=Event is disallowed from being an owner",
                 )
@@ -239,7 +239,8 @@ def _owners(owners: Sequence[Object], errs: list[FieldError]) -> None:
                 controller = f"{kind}/{name}"
 
 
-def _owner(owner: Object, path: str, errs: list[FieldError]) -> None:
+def _owner(owner: Object, errs: list[FieldError]) -> None:
+    path = "metadata.ownerReferences"
     version = owner.get("apiVersion") or ""
     _, slash, number = version.partition("/")
     if not version or "/" in number or (slash and not number):

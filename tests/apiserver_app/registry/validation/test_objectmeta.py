@@ -66,8 +66,8 @@ def test_two_controllers_are_one_too_many() -> None:
 
 def test_an_owner_names_itself_completely() -> None:
     assert create_errors(ownerReferences=[{"apiVersion": "", "kind": "A", "name": "x"}]) == [
-        'metadata.ownerReferences[0].apiVersion: Invalid value: "": version must not be empty',
-        'metadata.ownerReferences[0].uid: Invalid value: "": uid must not be empty',
+        'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
+        'metadata.ownerReferences.uid: Invalid value: "": uid must not be empty',
     ]
 
 
