@@ -96,7 +96,7 @@ def _directed(patch: Object) -> Object:
     if directive == "delete":
         return {}
     raise PatchError(
-        f"unknown patch type: {goprint.plain(directive)} in map: {goprint.plain(patch)}"
+        f"unknown patch type: {goprint.text(directive)} in map: {goprint.plain(patch)}"
     )
 
 
@@ -205,7 +205,7 @@ def _special_elements(
             raise PatchError("merging lists cannot yet be specified in the patch")
         else:
             raise PatchError(
-                f"unknown patch type: {goprint.plain(directive)} in map: {goprint.plain(element)}"
+                f"unknown patch type: {goprint.text(directive)} in map: {goprint.plain(element)}"
             )
     return (plain, []) if replaces else (original, plain)
 
@@ -375,7 +375,7 @@ _DROPPED: Any = object()
 def _cleaned(value: Any) -> Any:
     """A new value without nulls and without what carries a directive."""
     if isinstance(value, dict):
-        if DIRECTIVE in value:
+        if value.get(DIRECTIVE) is not None:
             return _DROPPED
         out = {}
         for name, item in value.items():

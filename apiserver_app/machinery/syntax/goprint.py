@@ -1,4 +1,4 @@
-"""JSON values as Go prints them once they are read into maps: fmt's %v and %#v."""
+"""JSON values as Go prints them once they are read into maps: fmt's %v, %s and %#v."""
 
 from __future__ import annotations
 
@@ -20,6 +20,20 @@ def plain(value: Any) -> str:
     if isinstance(value, list):
         return f"[{' '.join(map(plain, value))}]"
     return value if isinstance(value, str) else "<nil>" if value is None else _scalar(value)
+
+
+def text(value: Any) -> str:
+    """%s: like %v, but what is no text is marked with its type."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{text(value[name])}' for name in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(text, value))}]"
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "%!s(<nil>)"
+    kind = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
+    return f"%!s({kind}={_scalar(value)})"
 
 
 def syntax(value: Any) -> str:
