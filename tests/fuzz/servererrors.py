@@ -14,11 +14,16 @@ SENTENCES = {
         r"failed to convert new object \([^;]*; [^;]*, Kind=\w*\) to proper version: unable to "
         r"convert unstructured object to \S*, Kind=\w+: .+",
     ),
+    "apimachinery/pkg/util/managedfields/internal/skipnonapplied.go": (
+        r"failed to create manager for existing fields: failed to convert new object "
+        r"\([^;]*; [^;]*, Kind=\w*\) to smd typed: .+",
+    ),
     "apimachinery/pkg/util/strategicpatch/patch.go": (
         r"unknown patch type: .* in map: map\[.*\]",
         r"map: map\[.*\] does not contain declared merge key: \w+",
         r"list element types are not identical: \[.*\]",
-        r"expected a (\[\]interface \{\}|map\[string\]interface \{\}), but received a [a-z0-9]+",
+        r"expected a (\[\]interface \{\}|map\[string\]interface \{\}), "
+        r"but received a ([a-z0-9]+|%!s\(<nil>\)|\[\]interface \{\}|map\[string\]interface \{\})",
         r"The order in patch list:\n\[.*\]\n doesn't match \$setElementOrder list:\n\[.*\]\n",
     ),
     "apiserver/pkg/storage/etcd3/store.go": (

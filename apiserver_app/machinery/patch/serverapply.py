@@ -117,14 +117,17 @@ def _check(me: _Applier, old: Object | None) -> None:
         raise errors.bad_request("metadata.managedFields must be nil")
     found = typedvalues.findings(me.type, body)
     if found:
-        text = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {x}" for x in found)])
         space, name = (
             value if isinstance(value, str) else ""
             for value in (named.get("namespace"), named.get("name"))
         )
         place = f"{space}/{name}; {shown}"
-        message = f"failed to create typed patch object ({place}): {text}"
+        message = f"failed to create typed patch object ({place}): {_listed(found)}"
         raise errors.unclassified(message)
+
+
+def _listed(found: list[str]) -> str:
+    return found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {x}" for x in found)])
 
 
 def _live(me: _Applier, old: Object | None) -> tuple[Object, Entries]:
@@ -137,12 +140,26 @@ def _live(me: _Applier, old: Object | None) -> tuple[Object, Entries]:
         metadata = {name: item for name, item in metadata.items() if name != "managedFields"}
         old = {**old, "metadata": metadata}
     if not entries:
-        fields = fieldshapes.of(me.schema).created(old, me.skip)
+        version = old.get("apiVersion") or me.body["apiVersion"]
+        try:
+            fields = fieldshapes.of(me.schema).created(old, me.skip)
+        except fieldshapes.NoKey:
+            raise _unusable(me, old, version) from None
         if fields is not None:
-            version = old.get("apiVersion") or me.body["apiVersion"]
             who = managers.Manager(BEFORE_FIRST_APPLY, UPDATE, version, me.subresource)
             entries = [who.entry(me.now, fields)]
     return old, entries
+
+
+def _unusable(me: _Applier, old: Object, version: str) -> errors.ApiError:
+    """A stored list that must have keys has an item without: the fields' owners are unknown."""
+    metadata = old["metadata"]
+    shown = version if "/" in version else f"/{version}"
+    place = f"{metadata.get('namespace', '')}/{metadata['name']}; {shown}, Kind={me.body['kind']}"
+    return errors.unclassified(
+        "failed to create manager for existing fields: failed to convert new object "
+        f"({place}) to smd typed: {_listed(typedvalues.findings(me.type, old))}"
+    )
 
 
 def _apply(me: _Applier, live: Object, entries: Entries, force: bool) -> tuple[Object, Entries]:
