@@ -108,7 +108,8 @@ def _metadata_errors(obj: Object, kind: str) -> list[FieldError]:
     errs: list[FieldError] = []
     if any(value for name, value in metadata.items() if name not in free):
         why = "must be empty except for namespace" if local else "must be empty"
-        errs.append(errors.invalid_value("metadata", gosyntax.object_meta(metadata), why))
+        printed = gosyntax.object_meta(metadata, gosyntax.UTC)
+        errs.append(errors.invalid_value("metadata", printed, why))
     asked, path = (obj["spec"].get(f"{word}Attributes") for word in ("resource", "nonResource"))
     if local and asked is not None and asked.get("namespace", "") != metadata["namespace"]:
         why, at = "must match metadata.namespace", "spec.resourceAttributes.namespace"

@@ -11,6 +11,9 @@ import orjson
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.syntax import quantity as quantities
 
+LOCAL, UTC = "time.Local", "time.UTC"
+_ZERO = "0001-01-01T00:00:00Z"
+
 
 def string_map(value: Mapping[str, str] | None) -> Any:
     """A map[string]string as a bad value; one that was left out is a nil map."""
@@ -43,8 +46,11 @@ def of_words(
     return errors.GoText(f"{kind}{{{words}}}")
 
 
-def object_meta(value: Mapping[str, Any]) -> errors.GoText:
-    """A metav1.ObjectMeta that no server has stored, as a bad value."""
+def object_meta(value: Mapping[str, Any], zone: str = LOCAL) -> errors.GoText:
+    """A metav1.ObjectMeta that no server has stored, as a bad value.
+
+    `zone` is that of the times of its managed fields, which are the server's in a review.
+    """
     words = ", ".join(
         f"{go}:{errors.go_value(value.get(name) or '')}"
         for go, name in (
@@ -55,11 +61,13 @@ def object_meta(value: Mapping[str, Any]) -> errors.GoText:
     owners = value.get("ownerReferences")
     printed = "[]v1.OwnerReference(nil)" if owners is None else owner_references(owners)
     fields = value.get("managedFields")
-    managers = f"{{{', '.join(map(_manager, fields))}}}" if fields else "(nil)"
+    managers = f"{{{', '.join(_manager(entry, zone) for entry in fields)}}}" if fields else "(nil)"
+    created, deleted = value.get("creationTimestamp"), value.get("deletionTimestamp")
     return errors.GoText(
         f"v1.ObjectMeta{{{words}, Generation:{value.get('generation') or 0}, "
-        "CreationTimestamp:time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC), "
-        "DeletionTimestamp:<nil>, DeletionGracePeriodSeconds:(*int64)(nil), "
+        f"CreationTimestamp:{_time(created, LOCAL) if created else _time(_ZERO, UTC)}, "
+        f"DeletionTimestamp:{_time(deleted, LOCAL)}, DeletionGracePeriodSeconds:"
+        f"{pointer('int64', value.get('deletionGracePeriodSeconds'))}, "
         f"Labels:{errors.go_value(string_map(value.get('labels')))}, "
         f"Annotations:{errors.go_value(string_map(value.get('annotations')))}, "
         f"OwnerReferences:{printed}, Finalizers:{errors.go_value(strings(value.get('finalizers')))}"
@@ -67,15 +75,26 @@ def object_meta(value: Mapping[str, Any]) -> errors.GoText:
     )
 
 
-def _manager(entry: Mapping[str, Any]) -> str:
-    moment = datetime.datetime.fromisoformat(entry["time"])
+def _manager(entry: Mapping[str, Any] | None, zone: str) -> str:
+    entry = entry or {}
     words = ("Manager", "manager"), ("Operation", "operation"), ("APIVersion", "apiVersion")
     known = ", ".join(f"{go}:{errors.go_value(entry.get(name) or '')}" for go, name in words)
     return (
-        f"v1.ManagedFieldsEntry{{{known}, Time:time.Date({moment:%Y, time.%B}, {moment.day}, "
-        f"{moment.hour}, {moment.minute}, {moment.second}, 0, time.UTC), "
-        f'FieldsType:"{entry["fieldsType"]}", FieldsV1:(*v1.FieldsV1)(0xc000000000), '
+        f"v1.ManagedFieldsEntry{{{known}, Time:{_time(entry.get('time'), zone)}, "
+        f"FieldsType:{errors.go_value(entry.get('fieldsType') or '')}, "
+        f"FieldsV1:{pointer('v1.FieldsV1', entry.get('fieldsV1'))}, "
         f"Subresource:{errors.go_value(entry.get('subresource') or '')}}}"
+    )
+
+
+def _time(text: str | None, zone: str) -> str:
+    """A *metav1.Time: those of a request are in the local zone, the server's own in UTC."""
+    if text is None:
+        return "<nil>"
+    moment = datetime.datetime.fromisoformat(text)
+    return (
+        f"time.Date({moment.year}, {moment:time.%B}, {moment.day}, {moment.hour}, "
+        f"{moment.minute}, {moment.second}, 0, {zone})"
     )
 
 

@@ -204,4 +204,9 @@ def _settled(spec: Mapping[str, Any], old: Object) -> Any:
     }
     affinity = dict((template.get("spec") or {}).get("affinity") or {})
     affinity.pop("nodeAffinity", None)
-    return {"spec": inside, "affinity": affinity}
+    metadata = {
+        key: value
+        for key, value in (template.get("metadata") or {}).items()
+        if key not in ("labels", "annotations")
+    }
+    return {"metadata": metadata, "spec": inside, "affinity": affinity}
