@@ -63,7 +63,7 @@ class Pipeline:
             await gate.run(request, self._filters[call.outside])
             outcome = await self._operate(request)
             code = outcome.code
-            revision = meta.revision_of(outcome.obj) if outcome.obj else self.cluster.store.revision
+            revision = self._revision(request, outcome)
             answered = True
             if request.audit is not None:
                 await self._log(request, outcome, None)
@@ -86,6 +86,12 @@ class Pipeline:
             counters.in_flight[changes] -= 1
             request.sort = counters.answered(call, code, self.kernel.now - came, request.waited)
             task.span = parent
+
+    def _revision(self, request: Request, outcome: Outcome) -> int:
+        """The revision of what is answered; that of a dry run's new object is as it was sent."""
+        if outcome.obj is None or (request.dry_run and outcome.code == 201):
+            return self.cluster.store.revision
+        return meta.revision_of(outcome.obj)
 
     async def _operate(self, request: Request) -> Outcome:
         """The gates of the operation, the answer."""

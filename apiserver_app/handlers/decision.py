@@ -39,7 +39,8 @@ def legal(info: ResourceInfo, name: str, found: Sequence[FieldError]) -> Decisio
     """The decision of validation."""
     if not found:
         return LEGAL
-    error = errors.invalid(info.group, info.kind, name, found)
+    group = "" if info.storage == "events" else info.group  # those of events.k8s.io are core's
+    error = errors.invalid(group, info.kind, name, found)
     detail = {
         "word": f"{len(found)} error{'s' if len(found) != 1 else ''}",
         "message": error.message,

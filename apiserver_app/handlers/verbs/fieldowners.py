@@ -6,13 +6,14 @@ staging/src/k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from apiserver_app.handlers.input import patching
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
-from apiserver_app.machinery.patch import managedfields
+from apiserver_app.machinery.patch import managedfields, sententries
 from apiserver_app.machinery.types import fieldshapes
 
 _APPLY = "application/apply-patch"
@@ -46,6 +47,7 @@ def track(request: Request, obj: Object, old: Object | None) -> None:
         entries = managedfields.track(
             old, obj, manager=manager_of(request), operation="Update", time=time,
             api_version=info.api_version, subresource=request.subresource, schema=schema,
+            versions=_versions(request, old, obj),
         )  # fmt: skip
     except fieldshapes.NoKey:  # upstream gives up on all fields
         entries = []
@@ -53,6 +55,19 @@ def track(request: Request, obj: Object, old: Object | None) -> None:
         obj["metadata"]["managedFields"] = entries
     else:
         obj["metadata"].pop("managedFields", None)
+
+
+def _versions(request: Request, old: Object | None, obj: Object) -> Sequence[str]:
+    """The API versions that the entries a client sent may be of; empty for any."""
+    info, sent = request.info, obj["metadata"].get("managedFields")
+    before = old["metadata"].get("managedFields") if old is not None else None
+    if info.custom is not None or not sent or sent == before:
+        return ()
+    return [
+        other.api_version
+        for other in request.cluster.resources.all
+        if (other.storage, other.kind) == (info.storage, info.kind)
+    ]
 
 
 def applied(request: Request, info: ResourceInfo, old: Object | None) -> Object:
@@ -71,7 +86,7 @@ def mend(request: Request, obj: Object, before: Any) -> None:
     """Put back entries that an admission plugin spoiled."""
     after = obj["metadata"].get("managedFields")
     if after is not before:
-        why = managedfields.finding(after)
+        why = sententries.finding(after)
         if why:
             obj["metadata"]["managedFields"] = before
             request.warnings.append(f"{_SPOILED}: {why}")

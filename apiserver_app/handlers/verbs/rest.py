@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import orjson
 
+from apiserver_app.handlers.input import options
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
@@ -14,13 +15,16 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 
 GENERATED_NAME_MAX = 58  # what is left of generateName before five random characters
 GENERATED_NAMES_MAX = 8  # tried until one is free
+MAX_UINT64 = (1 << 64) - 1
 
 
 def before_create(request: Request) -> None:
     """What only the server knows: uid, creation time, and the generated name."""
     ctx, metadata = request.context, request.obj["metadata"]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(name, None)
+    if not request.dry_run:
+        metadata.pop("resourceVersion", None)
     prefix = metadata.get("generateName")
     if prefix and not metadata.get("name"):
         for _ in range(GENERATED_NAMES_MAX):
@@ -70,6 +74,8 @@ def check_uid(request: Request) -> None:
     have = meta.uid_of(old) if old is not None else ""
     if uid and uid != have:
         key = info.etcd_key(request.namespace, request.name)
+        if options.dry_run(request.call):
+            key = key.removeprefix("/registry")  # upstream's dry run is above the storage
         raise errors.conflict(info.group, info.plural, request.name, wrong_uid(key, uid, have))
 
 
@@ -85,11 +91,17 @@ def check_revision(request: Request, old: Object) -> None:
             raise errors.invalid(info.group, info.plural, name, found)
         metadata["resourceVersion"] = was["resourceVersion"]
     elif asked != was["resourceVersion"]:
+        if not (asked.isascii() and asked.isdigit()):
+            why = "invalid syntax"
+        else:
+            why = "value out of range" if int(asked[:21]) > MAX_UINT64 else ""
+        if why:
+            raise errors.unclassified(f"strconv.ParseUint: parsing {errors.quoted(asked)}: {why}")
         raise errors.conflict(info.group, info.plural, name, errors.MODIFIED)
 
 
 def wipe(obj: Object) -> None:
-    """What only the server knows is gone from a new object before admission sees it."""
+    """Remove from a new object what only the server knows, before anybody owns it."""
     metadata = obj["metadata"]
     for name in _SYSTEM:
         if name in metadata:

@@ -68,6 +68,8 @@ class Write(Operation):
         if self._is_new(request):
             if info.storage != "events":  # many, and nobody asks what was filled in
                 set_ = jsonpatch.diff(raw, obj)
+            if request.verb == "create":
+                rest.wipe(obj)
             fieldowners.track(request, obj, None)
         word = f"{len(set_)} default{'s' if len(set_) != 1 else ''} set" if set_ else "well formed"
         # encoded now: the values are parts of the object, which goes on changing
@@ -150,13 +152,12 @@ class Create(Write):
         request.context = request.cluster.context(
             request.user, request.namespace, dry_run=request.dry_run
         )
-        rest.wipe(request.obj)
 
     def prepare(self, request: Request) -> Decision:
         obj, metadata = request.obj, request.obj["metadata"]
         generated = not metadata.get("name")
         said = str(metadata.get("resourceVersion") or "")
-        revised = said.isascii() and said.isdigit() and int(said[:20]) > 0
+        revised = said.isascii() and said.isdigit() and 0 < int(said[:21]) <= rest.MAX_UINT64
         request.revision_named = revised and not request.dry_run
         rest.before_create(request)
         request.strategy.prepare_for_create(request.context, obj)
@@ -177,6 +178,8 @@ class Create(Write):
                 obj, namespaced, objectmeta.path_segment
             )
         found = objectmeta.validate_object_meta(obj, namespaced, strategy.name_rule)
+        if updates.limits_finalizers(request.info):
+            objectmeta.finalizer_words(obj["metadata"], found)
         return found + strategy.validate(request.context, obj)
 
     def _put(self, request: Request) -> Decision:
@@ -189,7 +192,8 @@ class Create(Write):
         except ApiError as error:
             return decision.not_stored("create", key, error)
         request.outcome = Outcome(201, obj=stored)
-        return decision.stored("create", key, meta.revision_of(stored), dry_run=dry_run)
+        revision = 0 if dry_run else meta.revision_of(stored)  # of a dry run's, what was sent
+        return decision.stored("create", key, revision, dry_run=dry_run)
 
     async def _put_allocated(self, request: Request) -> Decision:
         cluster, info, obj = request.cluster, request.info, request.obj

@@ -11,11 +11,11 @@ merge/update.go.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.patch import managers, serverapply, typedvalues
-from apiserver_app.machinery.patch.managers import APPLY, UPDATE, Entries, Manager
+from apiserver_app.machinery.patch import managers, sententries, serverapply, typedvalues
+from apiserver_app.machinery.patch.managers import UPDATE, Entries, Manager
 from apiserver_app.machinery.types import fieldsets, fieldshapes
 from apiserver_app.machinery.types.fieldsets import Trie
 from apiserver_app.machinery.types.schema import Schema
@@ -31,12 +31,15 @@ def track(
     time: str,
     subresource: str = "",
     schema: Schema,
+    versions: Sequence[str] = (),
 ) -> Entries:
     """The managedFields of `new` after `manager` changed `old` (None for a create) into it.
 
     An update that changes no field leaves the entries as they are, and so does one of an object
-    that has none."""
-    entries = _before(old, new, subresource)
+    that has none. Of entries that were sent, those of other API versions than `versions` go."""
+    before: Entries = old["metadata"].get("managedFields") or [] if old is not None else []
+    sent = None if subresource else new.get("metadata", {}).get("managedFields")
+    entries = before if sent is None else _read(sent, before)
     shapes = fieldshapes.of(schema)
     skip = managers.reset_fields(schema, subresource)
     changed: Trie | None
@@ -47,6 +50,8 @@ def track(
         return entries
     else:
         changed, removed = shapes.compare(old, new, skip)
+    if entries is not before:
+        entries = [entry for entry in entries if _counts(entry, versions)]
     if changed is None and removed is None:
         return entries
     me = Manager(manager or "unknown", operation, api_version, subresource)
@@ -77,33 +82,20 @@ def apply(
     )
 
 
-def _before(old: Object | None, new: Object, subresource: str) -> Entries:
-    """The entries to start from: the new object's, else the old one's; an empty list resets."""
-    before: Entries = old["metadata"].get("managedFields") or [] if old is not None else []
-    if subresource:
-        return before
-    sent = new.get("metadata", {}).get("managedFields")
-    if sent is None or sent is before:
+def _read(sent: Entries, before: Entries) -> Entries:
+    """The entries that were sent, if they can be read; an empty list resets."""
+    if sent == before:
         return before
     if not sent or sent == [{}]:
         return []
-    valid: Entries = before if finding(sent) else sent
-    return valid
+    try:
+        return sententries.decoded(sent)
+    except sententries.Unreadable:
+        return before
 
 
-def finding(entries: Any) -> str:
-    """The error of entries that a client sent; empty if they are valid."""
-    for index, entry in enumerate(entries or ()):
-        if entry.get("operation") not in (UPDATE, APPLY):
-            return "operation must be `Apply` or `Update`"
-        if not entry.get("apiVersion"):
-            return "apiVersion must not be empty"
-        kind = entry.get("fieldsType", "")
-        if not kind:
-            return f"missing fieldsType in managed fields entry {index}"
-        if kind != "FieldsV1":
-            return f'invalid fieldsType "{kind}" in managed fields entry {index}'
-    return ""
+def _counts(entry: Object, versions: Sequence[str]) -> bool:
+    return bool(entry["fieldsV1"]) and (not versions or entry["apiVersion"] in versions)
 
 
 def _updated(

@@ -37,11 +37,9 @@ class Manager(NamedTuple):
         )
 
     def entry(self, time: str, fields: Trie) -> Object:
-        out: Object = {
-            "manager": self.name,
-            "operation": self.operation,
-            "apiVersion": self.api_version,
-        }
+        out: Object = {"manager": self.name} if self.name else {}
+        out["operation"] = self.operation
+        out["apiVersion"] = self.api_version
         if time:
             out["time"] = time
         out["fieldsType"] = "FieldsV1"

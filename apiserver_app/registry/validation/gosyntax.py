@@ -75,6 +75,11 @@ def object_meta(value: Mapping[str, Any], zone: str = LOCAL) -> errors.GoText:
     )
 
 
+def time(text: str) -> errors.GoText:
+    """A *metav1.Time as a bad value."""
+    return errors.GoText(f"{datetime.datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S} +0000 UTC")
+
+
 def _manager(entry: Mapping[str, Any] | None, zone: str) -> str:
     entry = entry or {}
     words = ("Manager", "manager"), ("Operation", "operation"), ("APIVersion", "apiVersion")

@@ -63,13 +63,9 @@ def path_segment(name: str, prefix: bool) -> list[str]:
 
 
 def validate_object_meta(obj: Object, namespaced: bool, name_rule: NameRule) -> list[FieldError]:
-    """Validates the metadata of a create."""
+    """Validates the metadata of a create, but for the words of finalizers."""
     metadata = obj["metadata"]
-    errs: list[FieldError] = []
-    generate = metadata.get("generateName")
-    if generate:
-        for text in name_rule(generate, True):
-            errs.append(errors.invalid_value("metadata.generateName", generate, text))
+    errs = generate_name_errors(metadata.get("generateName") or "", name_rule)
     name = metadata.get("name")
     if not name:
         errs.append(errors.required("metadata.name", "name or generateName is required"))
@@ -86,8 +82,15 @@ def validate_object_meta(obj: Object, namespaced: bool, name_rule: NameRule) -> 
     elif namespace:
         errs.append(errors.forbidden_value("metadata.namespace", "not allowed on this type"))
     fresh(metadata, errs)
-    finalizer_words(metadata, errs)
     return errs
+
+
+def generate_name_errors(prefix: str, name_rule: NameRule) -> list[FieldError]:
+    """Validates what a name may be generated from."""
+    return [
+        errors.invalid_value("metadata.generateName", prefix, text)
+        for text in (name_rule(prefix, True) if prefix else ())
+    ]
 
 
 def fresh(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
@@ -140,6 +143,8 @@ def _unchanged(after: Mapping[str, Any], before: Mapping[str, Any], errs: list[F
         value = after.get(field)
         if value != before.get(field):
             printed = value if value is not None else _zero(field)
+            if printed and field.endswith("Timestamp"):
+                printed = gosyntax.time(printed)
             errs.append(errors.invalid_value(f"metadata.{field}", printed, IMMUTABLE))
 
 

@@ -14,6 +14,7 @@ def meta(**fields: object) -> Object:
 
 def create_errors(**fields: object) -> list[str]:
     found = objectmeta.validate_object_meta(meta(**fields), True, objectmeta.dns_subdomain)
+    objectmeta.finalizer_words(fields, found)
     return [str(error) for error in found]
 
 
@@ -125,7 +126,7 @@ def test_times_of_birth_and_death_never_change(field: str) -> None:
     new = {"metadata": {**old["metadata"], field: "2023-02-16T15:53:28Z"}}
 
     assert update_errors(new, old) == [
-        f'metadata.{field}: Invalid value: "2023-02-16T15:53:28Z": field is immutable'
+        f"metadata.{field}: Invalid value: 2023-02-16 15:53:28 +0000 UTC: field is immutable"
     ]
 
 
