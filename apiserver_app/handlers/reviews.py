@@ -18,6 +18,7 @@ from apiserver_app.handlers.verbs import fieldowners, rest
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Credential, Object, ResourceInfo, User
+from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.validation import gosyntax
 
 _GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
@@ -211,13 +212,16 @@ async def _token(request: Request) -> str:
     wanted = tuple(spec.get("audiences") or own)
     credential = Credential(bearer=token)
     user, tries = await authentication.authenticate(credential, cluster.kernel.now, wanted)
+    sent: Object = {"user": {}, **(obj.get("status") or {})}  # stays where nothing is known
+    sent.pop("authenticated", None)
     if user is None:
-        obj["status"] = {"user": {}, "error": union.refusal(tries)}
+        obj["status"] = {**sent, "error": union.refusal(tries)}
     else:
-        good = list(tries[-1].audiences)
-        obj["status"] = {"authenticated": True, "user": _user_info(user)}
-        if good:
+        obj["status"] = {"authenticated": True, **sent, "user": _user_info(user)}
+        obj["status"].pop("audiences", None)
+        if good := list(tries[-1].audiences):
             obj["status"]["audiences"] = good
+    gofields.arrange(obj["status"], "authentication.v1.TokenReviewStatus")
     obj["spec"] = {**spec, "token": token}
     return user.name if user else "unknown token"
 

@@ -83,6 +83,7 @@ def _on(since: int, *more: Stage) -> tuple[Stage, ...]:
 
 
 ALWAYS, DEFAULT = Release(0), Release(33)
+NOT_YET = Span(1000)
 
 # feature gates that --feature-gates may name
 GATES: Mapping[str, tuple[Stage, ...]] = {
@@ -139,16 +140,25 @@ BEHAVIOURS: Mapping[str, Span] = {
     "TranslateStreamCloseWebsocketRequests": Span(30),
     "ZeroCreationTimestampOmitted": Span(34),  # "creationTimestamp": null is left out
     # kinds
+    "AppArmorFields": Span(30),
+    "ClusterTrustBundleProjection": NOT_YET,
+    "ContainerStopSignals": NOT_YET,
     "DRAAdminAccess": Span(34),
     "DRADeviceTaints": Span(36),
     "DRAPrioritizedList": Span(34),
+    "DynamicResourceAllocation": Span(34),
     "EndpointsDeprecation": Span(33),
     "HeadlessServiceWarnings": Span(34),
+    "ImageVolume": Span(35),
     "MatchLabelKeysInPodAffinity": Span(31),
     "MutableCSINodeAllocatableCount": Span(35),
     "PodGeneration": Span(33),  # metadata.generation follows the pod's spec
+    "PodLevelResources": Span(34),
     "PodSecurityPolicyRefusalReworded": Span(20),
+    "SELinuxChangePolicy": Span(33),
     "ServiceAccountNodeAudienceRestriction": Span(32),
+    "SupplementalGroupsPolicy": Span(33),
+    "UserNamespacesSupport": Span(33),
     "VolumeAttributesClass": Span(34),
     # controllers, scheduler, kubelet
     "CollectsAtResourceVersion": Span(34),  # what the garbage collector deletes is as it was read

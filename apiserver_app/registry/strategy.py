@@ -36,6 +36,7 @@ class Context(msgspec.Struct):
     subresource: str = ""
     net: servicenet.ServiceNet = servicenet.DEFAULT
     dry_run: bool = False
+    warnings: list[str] = []  # what a `prepare_*` warns of
 
 
 class Strategy:

@@ -26,6 +26,9 @@ SENTENCES = {
         r"but received a ([a-z0-9]+|%!s\(<nil>\)|\[\]interface \{\}|map\[string\]interface \{\})",
         r"The order in patch list:\n\[.*\]\n doesn't match \$setElementOrder list:\n\[.*\]\n",
     ),
+    "pkg/registry/core/pod/storage/storage.go": (
+        r"(\[target\.kind: .*, target\.name: Required value\]|target\.(kind|name): .+)",
+    ),
     "apiserver/pkg/storage/etcd3/store.go": (
         r"resourceVersion should not be set on objects to be created",
     ),

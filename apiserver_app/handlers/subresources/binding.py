@@ -15,7 +15,7 @@ from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.handlers.verbs import attributes, rest
 from apiserver_app.machinery import conditions, errors, meta
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import generic
 
 
@@ -52,10 +52,9 @@ class Bind(Operation):
             found.append(errors.not_supported("target.kind", target.get("kind"), known))
         if not target.get("name"):
             found.append(errors.required("target.name"))
+        if found:
+            raise errors.unclassified(errors.aggregate([str(one) for one in found]))
         return found
-
-    def subject(self, request: Request) -> tuple[ResourceInfo, str]:
-        return request.cluster.resources.by_key["bindings"], meta.name_of(request.obj)
 
     def store(self, request: Request) -> Decision:
         cluster, dry_run = request.cluster, request.dry_run

@@ -161,6 +161,7 @@ class Create(Write):
         request.revision_named = revised and not request.dry_run
         rest.before_create(request)
         request.strategy.prepare_for_create(request.context, obj)
+        request.warnings += request.context.warnings
         name = metadata.get("name", "")  # validation refuses an object without any
         detail = {"word": name, "uid": metadata["uid"], "name": name}
         if generated and metadata.get("generateName"):

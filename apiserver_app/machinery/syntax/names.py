@@ -19,6 +19,9 @@ QUALIFIED_FORMAT = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 _is_label = re.compile(LABEL_FORMAT).fullmatch
 _is_subdomain = re.compile(SUBDOMAIN_FORMAT).fullmatch
+_is_search_domain = re.compile(
+    r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"
+).fullmatch
 _is_label_1035 = re.compile(LABEL_1035_FORMAT).fullmatch
 _is_qualified = re.compile(QUALIFIED_FORMAT).fullmatch
 
@@ -48,6 +51,14 @@ def dns1123_subdomain_errors(value: str) -> list[str]:
     messages = [too_long(SUBDOMAIN_LENGTH)] if size(value) > SUBDOMAIN_LENGTH else []
     if not _is_subdomain(value):
         messages.append(_SUBDOMAIN_TEXT)
+    return messages
+
+
+def search_domain_errors(value: str) -> list[str]:
+    """A subdomain whose labels may begin with an underscore and have some inside."""
+    messages = [too_long(SUBDOMAIN_LENGTH)] if size(value) > SUBDOMAIN_LENGTH else []
+    if not _is_search_domain(value):
+        messages.append(_SEARCH_DOMAIN_TEXT)
     return messages
 
 
@@ -121,6 +132,12 @@ _LABEL_TEXT = pattern_text(
 _SUBDOMAIN_TEXT = pattern_text(
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
     "'-' or '.', and must start and end with an alphanumeric character",
+    SUBDOMAIN_FORMAT,
+    "example.com",
+)
+_SEARCH_DOMAIN_TEXT = pattern_text(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+    "'_', '-' or '.', and must start and end with an alphanumeric character",
     SUBDOMAIN_FORMAT,
     "example.com",
 )

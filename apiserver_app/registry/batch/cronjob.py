@@ -18,7 +18,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.batch.job import rules
 from apiserver_app.registry.core import workload
-from apiserver_app.registry.core.pod import defaults
+from apiserver_app.registry.core.pod import defaults, disabled
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, gosyntax
@@ -60,6 +60,12 @@ class CronJobStrategy(Strategy):
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["status"] = {}
         obj["metadata"]["generation"] = 1
+        disabled.in_template(obj["spec"]["jobTemplate"]["spec"], None, ctx.version)
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        before = old["spec"]["jobTemplate"]["spec"]
+        disabled.in_template(obj["spec"]["jobTemplate"]["spec"], before, ctx.version)
+        super().prepare_for_update(ctx, obj, old)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.core import workload
-from apiserver_app.registry.core.pod import defaults, validation
+from apiserver_app.registry.core.pod import defaults, disabled, validation
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
 
@@ -19,8 +19,10 @@ class PodTemplateStrategy(Strategy):
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["metadata"]["generation"] = 1
+        disabled.in_template(obj, None, ctx.version)
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        disabled.in_template(obj, old, ctx.version)
         generation = old["metadata"].get("generation") or 0
         if obj["template"] != old.get("template"):
             generation += 1

@@ -15,7 +15,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
-from apiserver_app.registry.core.pod import defaults, validation
+from apiserver_app.registry.core.pod import defaults, disabled, validation
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import checks, gosyntax, selectors
@@ -59,9 +59,12 @@ class WorkloadStrategy(Strategy):
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["metadata"]["generation"] = 1
         obj["status"] = dict(self.status_zero)
+        disabled.in_template(obj["spec"], None, ctx.version)
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or dict(self.status_zero)
+        if obj["spec"] is not old["spec"]:
+            disabled.in_template(obj["spec"], old["spec"], ctx.version)
         generation = old["metadata"].get("generation") or 0
         if self.spec_changed(obj, old):
             generation += 1

@@ -111,7 +111,7 @@ def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, errs: list[Fiel
         errs.append(errors.required(f"{path}.addresses", text))
     elif len(addresses) > ADDRESSES_MAX:
         errs.append(errors.too_many(f"{path}.addresses", len(addresses), ADDRESSES_MAX))
-    for index, address in enumerate(addresses):
+    for index, address in enumerate(addresses if kind in _TYPES else ()):
         at = f"{path}.addresses[{index}]"
         if kind == "FQDN":
             _full_name(address, at, errs)
@@ -123,7 +123,7 @@ def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, errs: list[Fiel
         if kind == "IPv6":
             _strict(address, parsed, at, errs)
         if len(errs) == before:
-            if parsed is not None and kind in _TYPES and kind != f"IPv{parsed.version}":
+            if parsed is not None and kind != f"IPv{parsed.version}":
                 text = f"must be an {kind} address"
                 errs.append(errors.invalid_value(f"{path}.addresses", address, text))
             checks.special_ip(address, at, errs)

@@ -408,7 +408,7 @@ def _resize(policies: Sequence[Container], path: str, pod: PodContext) -> None:
         if name in seen:
             pod.errs.append(errors.duplicate(f"{path}[{index}]", name))
         seen.add(name)
-        checks.one_of(name, path, ("cpu", "memory"), pod.errs)
+        checks.one_of(errors.GoText(name), path, ("cpu", "memory"), pod.errs)
         checks.one_of(restart, path, ("NotRequired", "RestartContainer"), pod.errs)
         if pod.restart_policy == "Never" and restart != "NotRequired":
             text = "must be 'NotRequired' when `restartPolicy` is 'Never'"

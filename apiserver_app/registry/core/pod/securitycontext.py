@@ -39,10 +39,10 @@ def pod(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
     _sysctls(context, spec, f"{at}.sysctls", errs)
     _choice(context, "fsGroupChangePolicy", at, ("Always", "OnRootMismatch"), errs)
     _seccomp(context.get("seccompProfile"), f"{at}.seccompProfile", errs)
-    _app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile", errs)
     windows.options(context.get("windowsOptions"), f"{at}.windowsOptions", errs)
+    _app_armor(context.get("appArmorProfile"), f"{at}.appArmorProfile", errs)
     _choice(context, "supplementalGroupsPolicy", at, ("Merge", "Strict"), errs)
-    _choice(context, "seLinuxChangePolicy", at, ("MountOption", "Recursive"), errs)
+    _choice(context, "seLinuxChangePolicy", at, ("Recursive",), errs)
 
 
 def container(

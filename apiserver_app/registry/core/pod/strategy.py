@@ -17,7 +17,14 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
-from apiserver_app.registry.core.pod import defaults, scheduling, update, validation
+from apiserver_app.registry.core.pod import (
+    apparmor,
+    defaults,
+    disabled,
+    scheduling,
+    update,
+    validation,
+)
 from apiserver_app.registry.core.pod import status as podstatus
 from apiserver_app.registry.core.pod import warnings as podwarnings
 from apiserver_app.registry.strategy import Context, Strategy
@@ -26,7 +33,6 @@ _GATED = {
     "type": "PodScheduled",
     "status": "False",
     "lastProbeTime": None,
-    "lastTransitionTime": None,
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
@@ -64,10 +70,13 @@ class PodStrategy(Strategy):
             spec["serviceAccount"] = account
         if spec.get("affinity") and ctx.version.has("MatchLabelKeysInPodAffinity"):
             spec["affinity"] = scheduling.with_label_keys(spec["affinity"], meta.labels_of(obj))
+        spec = obj["spec"] = disabled.without(spec, None, ctx.version)
+        if ctx.version.has("AppArmorFields"):
+            apparmor.synchronize(obj, ctx.warnings)
         gofields.arrange(spec, "core.v1.PodSpec")
         status: dict[str, Any] = {"phase": "Pending"}
         if spec.get("schedulingGates"):
-            status["conditions"] = [dict(_GATED)]
+            status["conditions"] = [_gated(ctx.now)]
         status["qosClass"] = resources.qos_class(spec)
         obj["status"] = status
 
@@ -85,6 +94,7 @@ class PodStrategy(Strategy):
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or {}
+        obj["spec"] = disabled.without(obj["spec"], old["spec"], ctx.version)
         if ctx.subresource == "ephemeralcontainers":
             update.keep_all_but_ephemeral(obj, old)
         elif ctx.subresource == "resize":
@@ -190,6 +200,12 @@ class PodStrategy(Strategy):
                     text = "must not have leading or trailing whitespace"
                     at = f"spec.{group}[{index}].image"
                     errs.append(errors.invalid_value(at, image, text))
+
+
+def _gated(now: int) -> dict[str, Any]:
+    condition = {**_GATED, "lastTransitionTime": meta.rfc3339(now)}
+    gofields.arrange(condition, "core.v1.PodCondition")
+    return condition
 
 
 def _tokens_without_account(volumes: Any, errs: list[FieldError]) -> None:

@@ -217,14 +217,8 @@ def _dns(spec: Spec, path: str, errs: list[FieldError]) -> None:
         errs.append(errors.invalid_value(f"{at}.searches", searches, text))
     for index, search in enumerate(searches):
         if search != ".":
-            plain = search.removesuffix(".").replace("_", "a")
-            if names.dns1123_subdomain_errors(plain):
-                checks.named(
-                    search.removesuffix("."),
-                    f"{at}.searches[{index}]",
-                    names.dns1123_subdomain_errors,
-                    errs,
-                )
+            rule = names.search_domain_errors
+            checks.named(search.removesuffix("."), f"{at}.searches[{index}]", rule, errs)
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             errs.append(errors.required(f"{at}.options[{index}]", "must not be empty"))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver_app.registry.core import persistentvolumeclaim, resources
+from apiserver_app.registry.core.pod import apparmor
 from apiserver_app.registry.validation import addresswarnings, nodewarnings
 
 Spec = Mapping[str, Any]
@@ -20,8 +21,6 @@ _SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
 _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
-_APP_ARMOR_TEXT = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 _NO_SELECTOR = "a null labelSelector results in matching no pod"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -85,6 +84,7 @@ def add(spec: Spec, metadata: Spec, path: str, warnings: list[str]) -> None:
             for port_index, port in enumerate(container.get("ports") or ()):
                 _port(port, f"{at}.ports[{port_index}]", seen, ports)
     warnings += ports
+    _port_names(spec, path, warnings)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         warnings.append(
             f"{path}.terminationGracePeriodSeconds: must be >= 0; "
@@ -180,10 +180,11 @@ def _old_profiles(
     seccomp = f"{_SECCOMP_CONTAINER}{name}"
     if seccomp in annotations and security.get("seccompProfile") is None:
         warnings.append(f"{path}[{seccomp}]: {_SECCOMP}")
-    armor = f"{_APP_ARMOR}{name}"
+    armor = f"{apparmor.ANNOTATION}{name}"
     fields = (security.get("appArmorProfile"), pod.get("appArmorProfile"))
-    if armor in annotations and fields == (None, None):
-        warnings.append(f"{path}[{armor}]: {_APP_ARMOR_TEXT}")
+    # a pod was warned of when its fields were set
+    if armor in annotations and fields == (None, None) and path != "metadata.annotations":
+        warnings.append(f"{path}[{armor}]: {apparmor.DEPRECATED}")
 
 
 def _fractions(amounts: Spec, path: str, warnings: list[str]) -> None:
@@ -210,6 +211,23 @@ def _container(container: Spec, path: str, warnings: list[str]) -> None:
                 "which may be dropped when using apply"
             )
         seen.add(name)
+
+
+def _port_names(spec: Spec, path: str, warnings: list[str]) -> None:
+    """Warns of a name that ports of several containers have."""
+    seen: dict[str, str] = {}
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(group) or ()):
+            for number, port in enumerate(container.get("ports") or ()):
+                name, at = port.get("name"), f"{path}.{group}[{index}].ports[{number}]"
+                if not name or len(warnings) > PORT_WARNINGS_MAX:
+                    continue
+                first = seen.setdefault(name, at)
+                if first is not at:
+                    warnings.append(
+                        f'{at}: duplicate port name "{name}" with {first}, services and probes '
+                        f"that select ports by name will use {first}"
+                    )
 
 
 def _port(port: Spec, path: str, seen: Ports, warnings: list[str]) -> None:

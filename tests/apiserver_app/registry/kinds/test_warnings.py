@@ -24,7 +24,10 @@ def told(key: str, obj: Object, old: Object | None = None, version: str = "") ->
     ctx = strategies.context()
     if version:
         ctx.version = Release.parse(version)
-    return strategies.of(key).warnings(ctx, strategies.decoded(key, obj), old)
+    decoded, strategy = strategies.decoded(key, obj), strategies.of(key)
+    if old is None:
+        strategy.prepare_for_create(ctx, decoded)
+    return [*ctx.warnings, *strategy.warnings(ctx, decoded, old)]
 
 
 def term(key: str, value: str = "linux") -> dict[str, Any]:
@@ -163,11 +166,11 @@ def test_annotations_that_fields_replaced_are_told_of_until_the_field_is_there()
     )
 
     assert told("pods", obj) == [
+        "metadata.annotations[container.apparmor.security.beta.kubernetes.io/nginx]: "
+        'deprecated since v1.30; use the "appArmorProfile" field instead',
         sysctls,
         f"metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: {NONE}",
         f"metadata.annotations[container.seccomp.security.alpha.kubernetes.io/nginx]: {NONE}",
-        "metadata.annotations[container.apparmor.security.beta.kubernetes.io/nginx]: "
-        'deprecated since v1.30; use the "appArmorProfile" field instead',
     ]
     assert told("pods", there) == [sysctls]
 

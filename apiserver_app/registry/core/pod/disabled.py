@@ -1,0 +1,155 @@
+"""Fields of a pod that a release knows but takes only with a feature gate that is off: they are
+dropped without a word, unless the stored pod has them already.
+
+Models kubernetes pkg/api/pod/util.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apiserver_app.machinery.releases import Release
+
+Spec = dict[str, Any]
+
+GROUPS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def without(spec: Spec, old: Spec | None, release: Release) -> Spec:
+    """The spec without such fields; the same object if there are none. Nothing is changed."""
+    for gate, (in_use, drop) in _FIELDS.items():
+        if not in_use(spec) or release.has(gate) or (old and in_use(old)):
+            continue
+        spec = drop(spec)
+    return spec
+
+
+def in_template(holder: Spec, old: Mapping[str, Any] | None, release: Release) -> None:
+    """The same for the template of what creates pods."""
+    template = holder.get("template") or {}
+    spec = template.get("spec")
+    if not spec:
+        return
+    before = ((old or {}).get("template") or {}).get("spec")
+    kept = without(spec, before, release)
+    if kept is not spec:
+        holder["template"] = {**template, "spec": kept}
+
+
+def _key(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+    return lambda spec: name in spec, lambda spec: _less(spec, name)
+
+
+def _context(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+    """A field of the pod's security context."""
+
+    def in_use(spec: Spec) -> bool:
+        return bool(spec.get("securityContext")) and name in spec["securityContext"]
+
+    def drop(spec: Spec) -> Spec:
+        return {**spec, "securityContext": _less(spec["securityContext"], name)}
+
+    return in_use, drop
+
+
+def _less(value: Spec, name: str) -> Spec:
+    return {key: item for key, item in value.items() if key != name}
+
+
+def _each_container(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
+    changed = {name: [*map(change, spec[name])] for name in GROUPS if spec.get(name)}
+    return {**spec, **changed}
+
+
+def _any_container(spec: Spec, check: Callable[[Spec], Any]) -> bool:
+    return any(check(container) for name in GROUPS for container in spec.get(name) or ())
+
+
+# -- claims of devices -------------------------------------------------------------------------
+
+
+def _without_claims(spec: Spec) -> Spec:
+    def change(container: Spec) -> Spec:
+        resources = container.get("resources")
+        if not resources or "claims" not in resources:
+            return container
+        return {**container, "resources": _less(resources, "claims")}
+
+    return _less(_each_container(spec, change), "resourceClaims")
+
+
+# -- volumes -----------------------------------------------------------------------------------
+
+
+def _has_image_volume(spec: Spec) -> bool:
+    return any(volume.get("image") is not None for volume in spec.get("volumes") or ())
+
+
+def _without_image_volumes(spec: Spec) -> Spec:
+    """The volumes go altogether, and with them their mounts."""
+    gone = {volume.get("name") for volume in spec["volumes"] if volume.get("image") is not None}
+
+    def change(container: Spec) -> Spec:
+        mounts = container.get("volumeMounts")
+        if not mounts:
+            return container
+        kept = [mount for mount in mounts if mount.get("name") not in gone]
+        return {**container, "volumeMounts": kept} if kept else _less(container, "volumeMounts")
+
+    volumes = [volume for volume in spec["volumes"] if volume.get("image") is None]
+    spec = {**spec, "volumes": volumes} if volumes else _less(spec, "volumes")
+    return _each_container(spec, change)
+
+
+def _bundles(volume: Spec) -> bool:
+    sources = (volume.get("projected") or {}).get("sources") or ()
+    return any("clusterTrustBundle" in source for source in sources)
+
+
+def _has_bundle(spec: Spec) -> bool:
+    return any(map(_bundles, spec.get("volumes") or ()))
+
+
+def _without_bundles(spec: Spec) -> Spec:
+    def change(volume: Spec) -> Spec:
+        if not _bundles(volume):
+            return volume
+        projected = volume["projected"]
+        sources = [_less(source, "clusterTrustBundle") for source in projected["sources"]]
+        return {**volume, "projected": {**projected, "sources": sources}}
+
+    return {**spec, "volumes": [*map(change, spec["volumes"])]}
+
+
+# -- containers --------------------------------------------------------------------------------
+
+
+def _stops(container: Spec) -> bool:
+    return bool(container.get("lifecycle")) and "stopSignal" in container["lifecycle"]
+
+
+def _without_stop_signals(spec: Spec) -> Spec:
+    def change(container: Spec) -> Spec:
+        if not _stops(container):
+            return container
+        left = _less(container["lifecycle"], "stopSignal")
+        return {**container, "lifecycle": left} if left else _less(container, "lifecycle")
+
+    return _each_container(spec, change)
+
+
+_FIELDS: Mapping[str, tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]] = {
+    "UserNamespacesSupport": _key("hostUsers"),
+    "SupplementalGroupsPolicy": _context("supplementalGroupsPolicy"),
+    "PodLevelResources": _key("resources"),
+    "DynamicResourceAllocation": (lambda spec: "resourceClaims" in spec, _without_claims),
+    "ClusterTrustBundleProjection": (_has_bundle, _without_bundles),
+    "ImageVolume": (_has_image_volume, _without_image_volumes),
+    "SELinuxChangePolicy": _context("seLinuxChangePolicy"),
+    "ContainerStopSignals": (lambda spec: _any_container(spec, _stops), _without_stop_signals),
+    "InPlacePodVerticalScaling": (
+        lambda spec: _any_container(spec, lambda container: "resizePolicy" in container),
+        lambda spec: _each_container(spec, lambda container: _less(container, "resizePolicy")),
+    ),
+}
