@@ -69,6 +69,11 @@ def assert_lost(sight: Sight, revision: int) -> None:
     sight.says(banner, "Reconnecting.")
     assert int("".join(filter(str.isdigit, banner.inner_text()))) >= revision
     expect(sight.page.get_by_title("Deployment before")).to_be_visible()
+    sight.button("Recordings").click()
+    dialog = sight.page.get_by_role("dialog")
+    sight.says(dialog.get_by_role("alert"), "That did not work: the server cannot be reached")
+    sight.press("Escape")
+    expect(dialog).to_have_count(0)
     bar, wait = sight.page.evaluate(
         """() => {
           const probe = document.createElement('i');

@@ -1,11 +1,15 @@
 // @ts-check
 /** The product API as the page uses it. Answers are handed on as they come; nothing is kept. */
 
+import { wordsFor } from '../i18n/index.js';
+
 const BASE = '/viz/v1';
 
 /** @param {string} path @param {RequestInit} [options] */
 async function ask(path, options = {}) {
-  const response = await fetch(`${BASE}${path}`, options);
+  const response = await fetch(`${BASE}${path}`, options).catch(() => {
+    throw new Error(unreachable()); // what the browser says of it helps nobody
+  });
   const text = await response.text();
   const type = response.headers.get('Content-Type') || '';
   const body = type.includes('json') && text ? JSON.parse(text) : text;
@@ -24,6 +28,10 @@ const send = (method, path, body) =>
 const post = (path, body) => send('POST', path, body);
 /** @param {string} path @param {any} body */
 const put = (path, body) => send('PUT', path, body);
+
+/** In the language of the page. */
+const unreachable = () =>
+  wordsFor(document.documentElement.lang.startsWith('zh') ? 'zh' : 'en').t('commands.lost');
 
 export class ApiFailure extends Error {
   /** @param {number} code @param {any} body */
