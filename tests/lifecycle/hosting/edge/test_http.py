@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import gzip
 import http.client
 import json
 import re
@@ -193,9 +194,17 @@ def test_root_is_the_page_for_browsers_and_the_api_for_api_clients(demo: Demo) -
 def test_static_files_are_typed_revalidated_and_confined(demo: Demo) -> None:
     answer = demo.get("/static/css/tokens.css")
     assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
-    assert answer.read()
+    assert (text := answer.read())
     again = demo.get("/static/css/tokens.css", If_None_Match=answer.headers["ETag"])
     assert (again.status, again.read()) == (304, b"")
+    packed = demo.get("/static/css/tokens.css", Accept_Encoding="gzip, br")
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["ETag"] != answer.headers["ETag"]
+    assert gzip.decompress(packed.read()) == text
+    again = demo.get(
+        "/static/css/tokens.css", Accept_Encoding="gzip", If_None_Match=packed.headers["ETag"]
+    )
+    assert again.status == 304
     for path in ("/static/../manage.py", "/static/%2e%2e/manage.py", "/static/css", "/static/nope",
                  "/static/%00", "/static//etc/passwd"):  # fmt: skip
         assert demo.get(path).status == 404
