@@ -24,10 +24,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test fuzz check likeness bench lock clean programs python
+.PHONY: help demo test fuzz check likeness bench bench-page lock clean programs python
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*  ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*  ## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*  ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*  ## /\t/' | expand -t 12
 
 demo: $(RUNTIME)  ## start a cluster and its page; options: make demo ARGS="--port 0"
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
@@ -50,6 +50,9 @@ likeness: $(DEV)  ## compare a cluster with what 1.33.4 answered: make likeness 
 
 bench: $(RUNTIME)  ## measure; which one: make bench BENCH=startup
 	@$(VENV)/bin/python manage.py bench $(BENCH) --json $(ARGS)
+
+bench-page: programs $(DEV)  ## measure the page in Chromium: what it loads, its frames, seeks, heap
+	@$(VENV_DEV)/bin/python -m tests.browser --json $(ARGS)
 
 lock: | python  ## renew both requirements files from pyproject.toml, with all hashes
 	@$(PYTHON) -m venv .venv-lock
