@@ -11,10 +11,13 @@ import { wordsFor } from '../../static/js/i18n/index.js';
 import { chapterOf } from '../../static/js/views/chapters.js';
 import { corridor, corridorModel, slimCorridor } from '../../static/js/views/corridor.js';
 import { cycleOf } from '../../static/js/views/map.js';
-import { followedBox, nodeCards } from '../../static/js/views/nodes.js';
+import { followedBox, funnel, nodeCards, yard } from '../../static/js/views/nodes.js';
 import { hasBoard } from '../../static/js/core/kinds.js';
 import { kindBoard } from '../../static/js/views/kinds.js';
 import { objectsPanel } from '../../static/js/views/objects.js';
+import { servicesBand } from '../../static/js/views/services.js';
+import { allAsWanted, wantedStrip } from '../../static/js/views/wanted.js';
+import { board } from '../../static/js/views/scheduling.js';
 import { rolloutAt, rolloutBoard } from '../../static/js/views/rollout.js';
 import { revisions } from '../../static/js/views/revisions.js';
 import { client, controllers, schedulerBox } from '../../static/js/views/requesters.js';
@@ -91,9 +94,10 @@ function drawn(history, seq) {
   const player = { follow: {}, live: true, quick: false, past: false, server: {} };
   const ui = { selected: null, namespace: 'default', focus: '', menu: '' };
   const meta = { epoch: '', now: () => state.t };
+  const clock = state.t / 1000;
   return ['api', 'all', 'scheduler'].map((focus) => {
-    const given = { index, state, current, words, player, ui, meta, act, focus, compact: false };
-    const ctx = /** @type {any} */ ({ ...given, now: state.t });
+    const given = { index, state, current, words, player, ui, meta, act, focus, clock };
+    const ctx = /** @type {any} */ ({ ...given, compact: false, now: state.t });
     const model = corridorModel(ctx);
     const cycle = cycleOf(ctx);
     const rollout = rolloutAt(ctx);
@@ -104,7 +108,13 @@ function drawn(history, seq) {
       schedulerBox(ctx),
       nodeCards(ctx, focus === 'scheduler' ? cycle : null),
       followedBox(ctx),
+      cycle && board(ctx, cycle),
       objectsPanel(ctx),
+      yard(ctx),
+      funnel(ctx),
+      servicesBand(ctx),
+      wantedStrip(ctx),
+      allAsWanted(ctx),
       rollout && rolloutBoard(ctx, rollout),
       ...ofEachKind(state).map((one) => kindBoard(ctx, /** @type {any} */ (one))),
       ...newest(state).map((key) =>
