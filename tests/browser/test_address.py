@@ -50,7 +50,8 @@ def test_a_link_leads_there_while_the_newest_command_is_being_fetched(
     asking.run(demo, later, 8)
     feeds = Feeds()
 
-    sight = look(COMPACT, query=f"lang=en&theme=light&{query.format(**stored)}", before=feeds.route)
+    leads = f"lang=en&theme=light&{query.format(**stored)}"
+    sight = look(COMPACT, query=leads, before=feeds.route, arrives=False)
     live = feeds.live
     while feeds.live < live + 2 or not feeds.held:
         sight.settle()

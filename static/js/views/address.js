@@ -33,6 +33,11 @@ export class Address {
     return (this._way ||= this._go().finally(() => (this._isThere = true)));
   }
 
+  /** Whether it leads somewhere that is not reached yet. */
+  get isUnderWay() {
+    return !!this._way && !this._isThere;
+  }
+
   async _go() {
     const { app } = this;
     const { rev, hop, selected, tab, find } = this.goal;

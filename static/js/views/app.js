@@ -431,7 +431,8 @@ export class App {
     this.address.tell();
     document.title = `${said.title} · ${this._words.t('app.name')}`;
     document.body.classList.toggle('is-past', this.player.past);
-    document.body.setAttribute('aria-busy', String(this.player.loading));
+    const isBusy = this.player.loading || this.address.isUnderWay;
+    document.body.setAttribute('aria-busy', String(isBusy));
   }
 }
 
