@@ -357,6 +357,7 @@ class TraceSerializer(serializers.Serializer[Any]):
     epoch = serializers.CharField()
     first = serializers.IntegerField()
     last = serializers.IntegerField()
+    cut = serializers.IntegerField(required=False)
     size_bytes = serializers.IntegerField()
     bookmarks = BookmarkSerializer(many=True, required=False)
 

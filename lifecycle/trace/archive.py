@@ -89,8 +89,9 @@ class Archive:
     def take(self, name: str, upload: BinaryIO) -> Saved:
         """Check an uploaded file, gzip or plain JSON lines, and keep it. Raises TraceError."""
         self._check_room()
-        header, lines = reading.open_checked(upload)
-        return self._write(name or str(header.get("name", "")), header, lines)
+        found = reading.Checked(upload)
+        title = name or str(found.header.get("name", ""))
+        return self._write(title, found.header, found, lambda: found.changes)
 
     def mark(self, trace: str, bookmarks: list[dict[str, Any]]) -> None:
         """Put bookmarks into the header instead of those there; the records stay as they are."""
@@ -100,11 +101,7 @@ class Archive:
         header = {**saved.header, "bookmarks": bookmarks}
         waiting = self._folder / f".{trace}.part"
         try:
-            with file.open("rb") as old, waiting.open("wb") as new:
-                new.write(_member([orjson.dumps(header)]))
-                if index:
-                    old.seek(*_place(index[0][1]))
-                    shutil.copyfileobj(old, new)
+            _copy(file, waiting, header, index)
             index_waiting = self._folder / f".{trace}{INDEX}.part"
             index_waiting.write_bytes(orjson.dumps(_from_end(index, saved.size_bytes)))
             index_waiting.replace(index_file)
@@ -137,8 +134,12 @@ class Archive:
                         break
         return b",".join(found), end
 
-    def _write(self, name: str, header: dict[str, Any], lines: Iterable[bytes]) -> Saved:
-        """All or nothing: a trace that turns out bad half-way leaves no file."""
+    def _write(
+        self, name: str, header: dict[str, Any], lines: Iterable[bytes],
+        changed: Callable[[], dict[str, Any]] = dict,
+    ) -> Saved:  # fmt: skip
+        """All or nothing: a trace that turns out bad half-way leaves no file. `changed` is what
+        the header must say instead once the lines are read."""
         self._check_room()
         trace, index_file = self._claimed(name)
         kept = False
@@ -150,6 +151,10 @@ class Archive:
                 file.write(_member([orjson.dumps(header)]))
                 index = _written(file, int(header["first"]), lines)
                 index = _from_end(index, file.tell())
+            if changes := changed():
+                again = self._folder / f".{trace}.cut.part"
+                _copy(waiting, again, header | changes, index)
+                again.replace(waiting)
             index_file.write_bytes(orjson.dumps(index))
             waiting.replace(self._folder / f"{trace}{SUFFIX}")
             kept = True
@@ -207,6 +212,15 @@ def _pieces(read: ReadRecords, first: int, last: int) -> Iterator[bytes]:
             raise TraceError(f"the records from {first} on are no longer in the store")
         yield from (bytes(raw) for raw in _raws.decode(b"[" + data + b"]"))
         first = end + 1
+
+
+def _copy(old: Path, new: Path, header: dict[str, Any], index: list[tuple[int, int]]) -> None:
+    """The same records behind another header."""
+    with old.open("rb") as source, new.open("wb") as target:
+        target.write(_member([orjson.dumps(header)]))
+        if index:
+            source.seek(*_place(index[0][1]))
+            shutil.copyfileobj(source, target)
 
 
 def _written(file: BinaryIO, seq: int, lines: Iterable[bytes]) -> list[tuple[int, int]]:

@@ -29,7 +29,7 @@ _HEADER_TYPES: dict[str, type] = {
 _WORDS = {str: "text", int: "number"}
 _GZIP = b"\x1f\x8b"
 
-Lines = Iterable[tuple[int, bytes]]
+Lines = Iterable[tuple[int, bytes, bool]]  # the number, the line, whether it was ended
 
 
 class TraceError(Exception):
@@ -53,25 +53,55 @@ _fields = {
 }
 
 
-def open_checked(file: BinaryIO) -> tuple[dict[str, Any], Iterator[bytes]]:
-    """The header and the lines behind it, each checked as it is read. Raises TraceError."""
-    found = lines(file)
-    header = check_header(next(found, (1, b""))[1])
-    return header, check(header, found)
+class Checked:
+    """A trace file whose records are checked as they are read. Raises TraceError.
+
+    One that was cut is read up to there; `changes` is then what its header must say instead.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._lines = lines(file)
+        self.header = check_header(next(self._lines, (1, b"", True))[1])
+        self.changes: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[bytes]:
+        first, last = self.header["first"], self.header["last"]
+        seq, t = first - 1, 0
+        for number, line, is_ended in self._lines:
+            if not is_ended and seq < last and not _is_json(line):
+                break
+            seq += 1
+            t = _check_line(line, number, seq, t)
+            yield line
+        if seq < first <= last:
+            raise TraceError(f"line 2: the file ends before record {first}")
+        if seq > last:
+            raise TraceError(f"the file ends at record {seq}, the header promises {last}")
+        if seq < last:
+            self.changes = _cut(self.header, seq)
 
 
-def lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _cut(header: dict[str, Any], seq: int) -> dict[str, Any]:
+    """What a header says of a file that was cut behind a record."""
+    changes = {"last": seq, "cut": max(header["last"], header.get("cut", 0))}
+    if "bookmarks" in header:
+        changes["bookmarks"] = [one for one in header["bookmarks"] if one["seq"] <= seq]
+    return changes
+
+
+def lines(file: BinaryIO) -> Iterator[tuple[int, bytes, bool]]:
     """Lines of a file that may be compressed, with their numbers; blank ones are left out."""
     number, size, begun = 1, 0, 0
     waiting: list[bytes] = []
-    for piece in _pieces(file):
+    pieces = _pieces(file)
+    while piece := _unpacked(pieces, number):
         size += len(piece)
         if size > BYTES_MAX:
             raise TraceError(f"a trace has at most {BYTES_MAX} bytes, unpacked")
         *ended, rest = piece.split(b"\n")
         for part in ended:
             waiting.append(part)
-            yield from _line(number, waiting)
+            yield from _line(number, waiting, True)
             waiting, begun, number = [], 0, number + 1
             if number > RECORDS_MAX + 1:
                 raise TraceError(f"a trace has at most {RECORDS_MAX} records, each in a line")
@@ -79,7 +109,7 @@ def lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         begun += len(rest)
         if begun > LINE_BYTES_MAX:
             raise _too_long(number)
-    yield from _line(number, waiting)
+    yield from _line(number, waiting, False)
 
 
 def check_header(line: bytes) -> dict[str, Any]:
@@ -109,22 +139,18 @@ def check_header(line: bytes) -> dict[str, Any]:
             header["bookmarks"] = bookmarks.check(header["bookmarks"], header["last"])
         except ValueError as error:
             raise TraceError(f"line 1: {error}") from error
+    if type(header.get("cut", 0)) is not int:
+        raise TraceError('line 1: "cut" must be a number')
     return header
 
 
-def check(header: dict[str, Any], found: Lines) -> Iterator[bytes]:
-    """The lines of the records, each checked. Raises TraceError at the first bad one."""
-    seq, t = header["first"] - 1, 0
-    for number, line in found:
-        record = _decoded(_record, line, number)
-        seq += 1
-        told = _small(record.seq)
-        if told != seq:
-            raise TraceError(f'line {number}: "seq" is {told!r}, not {seq}')
-        t = _check_record(record, line, number, seq, t)
-        yield line
-    if seq != header["last"]:
-        raise TraceError(f"the file ends at record {seq}, the header promises {header['last']}")
+def _check_line(line: bytes, number: int, seq: int, t: int) -> int:
+    """The time of a record that must be the one of that number. Raises TraceError."""
+    record = _decoded(_record, line, number)
+    told = _small(record.seq)
+    if told != seq:
+        raise TraceError(f'line {number}: "seq" is {told!r}, not {seq}')
+    return _check_record(record, line, number, seq, t)
 
 
 def _check_record(record: _Record, line: bytes, number: int, seq: int, t: int) -> int:
@@ -160,20 +186,36 @@ def _small(raw: msgspec.Raw) -> Any:
     return orjson.loads(bytes(raw)) if len(raw) <= _SMALL_BYTES else None
 
 
-def _line(number: int, parts: list[bytes]) -> Iterator[tuple[int, bytes]]:
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _line(number: int, parts: list[bytes], is_ended: bool) -> Iterator[tuple[int, bytes, bool]]:
     line = b"".join(parts).strip()
     if len(line) > LINE_BYTES_MAX:
         raise _too_long(number)
     if line:
-        yield number, line
+        yield number, line, is_ended
 
 
 def _too_long(number: int) -> TraceError:
     return TraceError(f"line {number}: longer than {LINE_BYTES_MAX} bytes")
 
 
+def _unpacked(pieces: Iterator[bytes], number: int) -> bytes:
+    """The next bytes, none at the end. Raises TraceError."""
+    try:
+        return next((piece for piece in pieces if piece), b"")
+    except zlib.error as error:
+        raise TraceError(f"line {number}: the file is damaged: {error}") from error
+
+
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """The file's bytes, unpacked when they are gzip."""
+    """The file's bytes, unpacked when they are gzip; of one that was cut those before."""
     data = file.read(PIECE_BYTES)
     if not data.startswith(_GZIP):
         while data:
@@ -188,12 +230,9 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(wbits=31)
         while not unpacker.eof:
             data = data or file.read(PIECE_BYTES)
-            try:
-                piece = unpacker.decompress(data, PIECE_BYTES)
-            except zlib.error as error:
-                raise TraceError(f"the file is damaged: {error}") from error
+            piece = unpacker.decompress(data, PIECE_BYTES)
             if not data and not piece and not unpacker.eof:
-                raise TraceError("the file is damaged: it ends too early")
+                return
             data = unpacker.unconsumed_tail
             yield piece
         data = unpacker.unused_data or file.read(PIECE_BYTES)

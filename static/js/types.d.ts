@@ -192,6 +192,8 @@ export interface Header {
   kubernetes?: string;
   version?: string | number;
   bookmarks?: Bookmark[];
+  /** the last record of the file before it was cut */
+  cut?: number;
 }
 
 /** A moment that somebody gave a title. */

@@ -50,6 +50,14 @@ def test_a_seed_of_the_command_wins_over_that_of_the_script(recorded: Path) -> N
     assert same.read_bytes() == recorded.read_bytes() != other.read_bytes()
 
 
+def test_a_file_that_was_cut_is_told_to_the_cut(recorded: Path) -> None:
+    cut = recorded.with_name("cut.jsonl.gz")
+    cut.write_bytes(recorded.read_bytes()[:-2000])
+    for command in ("validate", "replay"):
+        with pytest.raises(CommandError, match=r"the file was cut: it ends at record \d+ of \d+"):
+            trace(command, cut)
+
+
 def test_a_file_is_imported_into_a_data_directory(recorded: Path) -> None:
     data = recorded.parent / "data"
     said = trace("import", recorded, "--data-dir", data, "--name", "lesson")

@@ -118,8 +118,8 @@ def test_a_file_that_was_recorded_passes_its_own_check(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl.gz"
     archive.write_file(file, session.header(), session.records())
     with file.open("rb") as raw:
-        header, lines = reading.open_checked(raw)
-        assert sum(1 for _ in lines) == header["last"]
+        found = reading.Checked(raw)
+        assert sum(1 for _ in found) == found.header["last"] and not found.changes
 
 
 @pytest.mark.parametrize(

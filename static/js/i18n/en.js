@@ -31,6 +31,7 @@ export default {
   'moment.telling': 'showing, {time} behind',
   'moment.past': '{time} in the past',
   'moment.recorded': 'recording',
+  'moment.cut': 'the file was cut here',
   'moment.end': 'end of the recording',
   'moment.lost': 'connection lost',
   'moment.connecting': 'connecting',
@@ -219,6 +220,7 @@ export default {
   'tape.ifBound': 'if bound',
   'tape.notUsed': 'not used',
   'tape.nothing': 'nothing was written',
+  'tape.cut': 'The file was cut here, at record {n} of {of}.',
   'tape.torn': 'The recording ends here.',
 
   'time.label': 'Timeline',

@@ -273,6 +273,7 @@ export class App {
     const { meta } = this;
     if (header.bookmarks) this.ui.bookmarks = header.bookmarks;
     meta.epoch = header.epoch || meta.epoch;
+    meta.cut = header.cut || 0;
     meta.version = header.kubernetes || String(header.version || meta.version);
     meta.cluster = header.cluster || header.name || meta.cluster;
   }

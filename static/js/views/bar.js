@@ -208,7 +208,10 @@ export function momentOf(ctx) {
   if (player.heldAt && player.heldAt === player.cursor && !player.playing)
     return ['hold', 'hold', 'moment.held', {}];
   if (player.past) return ['past', 'back', 'moment.past', { time: late }];
-  if (!player.live) return ['past', 'list', player.behind ? 'moment.recorded' : 'moment.end', {}];
+  if (!player.live) {
+    const end = meta.cut ? 'moment.cut' : 'moment.end';
+    return ['past', 'list', player.behind ? 'moment.recorded' : end, {}];
+  }
   if (state.held && !player.behind) {
     const stepped = player.byRequest ? 'moment.stepRequest' : 'moment.step';
     return ['hold', 'hold', state.held.breakpoint === 'step' ? stepped : 'moment.held', {}];

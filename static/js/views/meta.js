@@ -12,6 +12,7 @@ export function metaOf(given) {
     cluster: given.cluster,
     version: given.version,
     epoch: '',
+    /** the last record of a recording before its file was cut */ cut: 0,
     users: ['admin', 'student'],
     connected: false,
     refused: false,

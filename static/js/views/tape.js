@@ -67,10 +67,16 @@ export function tape(ctx) {
       past.map((cell, i) => cellView(ctx, cell, i === past.length - 1 ? 'at' : '')),
       ahead.map((cell) => cellView(ctx, cell, 'ghost')),
       next,
-      torn ? h('li.cell.torn', { key: 'torn' }, words.t('tape.torn')) : null,
+      torn ? h('li.cell.torn', { key: 'torn' }, endText(ctx)) : null,
     ),
   );
 }
+
+/** @param {Context} ctx */
+const endText = ({ words, meta, whole }) =>
+  meta.cut
+    ? words.t('tape.cut', { n: whole.last, of: meta.cut })
+    : words.t('tape.torn');
 
 /** Heartbeats only while they are shown everywhere. @param {Context} ctx */
 const writesOf = ({ whole, ui }) =>

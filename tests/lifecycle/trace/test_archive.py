@@ -106,7 +106,8 @@ def test_a_good_file_is_imported_and_can_be_read(tmp_path: Path, packed: bool) -
         ([{**full(1, 1), "epoch": 5}], 'line 1: "epoch" must be a text'),
         ([{**full(1, 1), "last": "1"}], 'line 1: "last" must be a number'),
         ([full(1, 2), record(1), record(3)], 'line 3: "seq" is 3, not 2'),
-        ([full(1, 2), record(1)], "ends at record 1, the header promises 2"),
+        ([full(1, 2)], "line 2: the file ends before record 1"),
+        ([{**full(1, 1), "cut": "2"}], 'line 1: "cut" must be a number'),
         ([full(1, 1), record(1), record(2)], "ends at record 2, the header promises 1"),
         ([full(1, 1), record(1, kind="magic")], "line 2: unknown kind of record 'magic'"),
         ([full(1, 1), record(1, kind=[])], r"line 2: unknown kind of record \[\]"),
@@ -123,10 +124,37 @@ def test_a_bad_file_is_refused_by_line_and_leaves_nothing(
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    data = upload(full(1, 900), *(record(seq) for seq in range(1, 901))).getvalue()
-    with pytest.raises(TraceError, match="the file is damaged"):
-        Archive(tmp_path).take("x", io.BytesIO(data[: len(data) // 2]))
+def test_a_damaged_file_is_refused_by_line(tmp_path: Path) -> None:
+    data = bytearray(upload(full(1, 900), *(record(seq) for seq in range(1, 901))).getvalue())
+    data[10] = 0xFF  # the first block's head
+    with pytest.raises(TraceError, match="line 1: the file is damaged"):
+        Archive(tmp_path).take("x", io.BytesIO(data))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_file_that_was_cut_anywhere_is_kept_up_to_there(tmp_path: Path, packed: bool) -> None:
+    marks = [{"seq": seq, "t": seq * 10, "title": "here"} for seq in (2, 4)]
+    lines = [{**full(1, 4), "bookmarks": marks}, *(record(seq) for seq in range(1, 5))]
+    data = upload(*lines, packed=packed).getvalue()
+    kept = Archive(tmp_path)
+    lasts = set()
+    for size in range(len(data)):
+        try:
+            saved = kept.take("x", io.BytesIO(data[:size]))
+        except TraceError as error:
+            assert str(error).startswith(("line 1: ", "line 2: the file ends before"))
+            continue
+        records, last = kept.records(saved.id, 1, 100)
+        assert len(json.loads(b"[" + records + b"]")) == last == saved.header["last"]
+        assert saved.header.get("cut", last) == 4
+        left = [one["seq"] for one in saved.header["bookmarks"]]
+        assert left == [seq for seq in (2, 4) if seq <= last]
+        with kept.file(saved.id).open("rb") as file:
+            assert not kept.take("again", file).header.keys() ^ saved.header.keys()
+        for trace in (saved.id, "again"):
+            kept.remove(trace)
+        lasts.add(last)
+    assert lasts == set(range(1, 5))
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
