@@ -33,6 +33,12 @@ def names() -> tuple[str, ...]:
     return (ADMIN, *(person.name for person in cast.PEOPLE))
 
 
+def shown() -> dict[str, Any]:
+    """Everybody, and the namespace in which their kubectl works where that is not `default`."""
+    own = {person.name: person.namespace for person in cast.PEOPLE if person.namespace}
+    return {"users": list(names()), "namespaces": own}
+
+
 @lru_cache(maxsize=32)
 def actor(data_dir: Path, name: str) -> Actor:
     """Raises KeyError for a name that is not of the cast."""

@@ -207,7 +207,7 @@ class Cast(APIView):
     @extend_schema(responses=serializers.CastSerializer, operation_id="cast")
     def get(self, request: Request) -> Response:
         """Who can be acted as."""
-        return Response({"users": list(cast.names())})
+        return Response(cast.shown())
 
 
 def _send(

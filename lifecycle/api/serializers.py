@@ -373,3 +373,4 @@ class SaveTraceSerializer(serializers.Serializer[Any]):
 
 class CastSerializer(serializers.Serializer[Any]):
     users = serializers.ListField(child=serializers.CharField())
+    namespaces = serializers.DictField(child=serializers.CharField())

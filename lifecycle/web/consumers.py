@@ -94,7 +94,7 @@ class TraceConsumer(AsyncWebsocketConsumer):
         topic.listeners += 1
         try:
             topic.reach(state.get("seq", 0))
-            hello = {**states.shown(cluster, state), "users": list(cast.names())}
+            hello = {**states.shown(cluster, state), **cast.shown()}
             await self.send(text_data=_json({"hello": hello}))
             reader = past.of(cluster, topic)
             start = wanted["from"]

@@ -222,6 +222,7 @@ export interface Clock {
 export interface Hello extends Header, Clock {
   seq?: number;
   users?: string[];
+  namespaces?: Record<string, string>;
 }
 
 /**

@@ -29,7 +29,8 @@ const NODE = write('nodes', '', {
 const STATE = /** @type {any} */ ({
   objects: new Map([WEB, NODE].map((one) => [one.resource, new Map([[one.key, one]])])),
 });
-const read = (/** @type {string} */ text) => commandOf(text, { state: STATE, now: NOW });
+const read = (/** @type {string} */ text, namespace = 'default') =>
+  commandOf(text, { state: STATE, now: NOW, namespace });
 const said = (/** @type {string} */ text) => read(text).text;
 
 test('what is indented, in braces or has a key is a manifest', () => {
@@ -48,6 +49,15 @@ test('a line is sent by Enter, a manifest is not', () => {
 test('etcdctl is left to etcdctl', () => {
   assert.equal(read('  etcdctl get /registry --prefix').sort, 'etcdctl');
   assert.equal(read('etcdctlx').sort, 'none');
+});
+
+test('kubectl works in the namespace of who sends the line, unless it names another', () => {
+  const where = (/** @type {string[]} */ lines) =>
+    lines.map((line) => /** @type {any} */ (read(line, 'student')).act.request.namespace);
+  assert.deepEqual(
+    where(['kubectl delete deploy web', 'kubectl delete deploy web -n default']),
+    ['student', 'default'],
+  );
 });
 
 test('every line that an object has in its menu can be typed', () => {

@@ -21,6 +21,12 @@ import { kindOf, objectKey, pluralOf } from './records.js';
  * @property {string} [key]   none: of the words that say why
  */
 /** @typedef {{words: string[], flags: Record<string, string>}} Line */
+/**
+ * @typedef {Object} Known
+ * @property {State} state
+ * @property {number} now        ms since 1970
+ * @property {string} namespace  of the one who sends it
+ */
 
 /** Of kubectl: how it is written, and which flags it takes besides the namespace. */
 const KNOWN = {
@@ -53,7 +59,7 @@ const TOKEN = /"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g;
 /** Whether Enter sends it: one line that is no YAML. @param {string} text */
 export const isLine = (text) => !!text.trim() && !MANIFEST.test(text.trim());
 
-/** @param {string} text @param {{state: State, now: number}} known  now: ms since 1970 */
+/** @param {string} text @param {Known} known */
 export function commandOf(text, known) {
   const line = text.trim();
   if (!line) return none('commands.nothing');
@@ -62,7 +68,7 @@ export function commandOf(text, known) {
   return /^kubectl(\s|$)/.test(line) ? kubectl(line, known) : none('commands.unknown');
 }
 
-/** @param {string} line @param {{state: State, now: number}} known @returns {Command} */
+/** @param {string} line @param {Known} known @returns {Command} */
 function kubectl(line, known) {
   const { words, flags } = read(line);
   const verb = KUBECTL.find((one) => `${words.join(' ')} `.startsWith(`${one} `));
@@ -146,7 +152,7 @@ function generated(verb, { words, flags }) {
 function acted(
   /** @type {string} */ verb,
   /** @type {Line} */ { words, flags },
-  /** @type {{state: State, now: number}} */ { state, now },
+  /** @type {Known} */ { state, now, namespace },
 ) {
   const isNode = verb.endsWith('cordon');
   const parts = words.flatMap((one) => one.split('/'));
@@ -155,7 +161,7 @@ function acted(
   if (more.length) return none('commands.one');
   if (verb === 'scale' && !flags.replicas)
     return failed('error: required flag(s) "replicas" not set');
-  const write = targetOf(state, type, flags.namespace || 'default', name);
+  const write = targetOf(state, type, flags.namespace || namespace, name);
   if (!write) return failed(`error: the server doesn't have a resource type "${type}"`);
   const acts = actsOf(write, { replicas: Number(flags.replicas), now });
   const act = acts.find((one) => one.name === verb.replace('rollout ', ''));

@@ -41,6 +41,7 @@ const EARLIER = 6000;
 const COMMAND_MAX = 30_000;
 
 /** @typedef {{cluster: string, version: string, watches: boolean}} Home  watches: and no more */
+/** @typedef {import('../types.js').Hello} Hello */
 
 /** @type {(keyof import('../types.js').Clock)[]} */
 const CLOCK = [
@@ -194,7 +195,7 @@ export class App {
     this.api.state().then(
       (state) => {
         this.meta.server = true;
-        this._users(state.users);
+        this._users(state);
         if (!this.meta.connected) this._clock(state.clock || state);
         this.draw();
       },
@@ -287,15 +288,15 @@ export class App {
     }
     this._header(hello);
     if (this.player.knownUpTo === Infinity) this.player.knownUpTo = hello.seq || 0;
-    this._users(hello.users);
+    this._users(hello);
     this._clock(hello);
     this.draw();
   }
 
-  /** @param {string[]|undefined} users  of the cast, the administrator first */
-  _users(users) {
+  /** @param {Pick<Hello, 'users'|'namespaces'>} cast  the administrator first */
+  _users({ users, namespaces }) {
     if (!users || !users.length) return;
-    this.meta.users = users;
+    Object.assign(this.meta, { users, namespaces });
     if (!users.includes(this.ui.user)) [this.ui.user] = users;
   }
 

@@ -82,7 +82,8 @@ export function commandActions(app, apply) {
   const run = (text) => {
     const line = text.trim();
     const now = app.context().clock;
-    const command = commandOf(text, { state: app.history.head, now });
+    const namespace = app.meta.namespaces[ui.user] || 'default';
+    const command = commandOf(text, { state: app.history.head, now, namespace });
     switch (command.sort) {
       case 'manifest':
         return apply(command.manifest || '', ui.user, command.manifest === text ? '' : line);

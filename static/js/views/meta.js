@@ -14,6 +14,8 @@ export function metaOf(given) {
     epoch: '',
     /** the last record of a recording before its file was cut */ cut: 0,
     users: ['admin', 'student'],
+    /** where those work who do not in `default` */
+    namespaces: /** @type {Record<string, string>} */ ({}),
     connected: false,
     refused: false,
     opened: false,

@@ -190,7 +190,9 @@ def test_only_the_cast_can_be_acted_as(demo: Demo) -> None:
     for name in ("root", "../admin", "ca", "apiserver"):
         status, answer = call(demo, "POST", f"clusters/demo/apply?as={name}", {})
         assert status == 400 and "there are: admin, teacher" in answer["detail"]
-    assert call(demo, "GET", "cast")[1]["users"][0] == "admin"
+    cast = call(demo, "GET", "cast")[1]
+    assert cast["users"][0] == "admin"
+    assert cast["namespaces"]["student"] == "student" and "teacher" not in cast["namespaces"]
 
 
 def test_foreign_pages_may_neither_act_nor_read(demo: Demo) -> None:
