@@ -147,9 +147,9 @@ class _Process:
         group.spawn(f"{NAME}/tokens", self._renew_tokens(), background=True)
         self._informers = InformerFactory(self._kernel, self._client, self._probe, NAME, group)
         self._leading.set()
-        for one in self.controllers:
-            if one.state != "running":
-                one.start()
+        for controller in self.controllers:
+            if controller.state != "running":
+                controller.start()
         await elector.renew()
         group.give_up(LeadershipLost("leaderelection lost"))
 
@@ -157,13 +157,13 @@ class _Process:
         """The process is over, and with it everything in it."""
         self._leading.clear()
         self._informers = None
-        for one in self.controllers:
-            if one.state != "running":
+        for controller in self.controllers:
+            if controller.state != "running":
                 continue
             if self.manager.state == "stopped":
-                one.stop()
+                controller.stop()
             else:
-                one.fail(f"{NAME} has ended")
+                controller.fail(f"{NAME} has ended")
 
     async def _present_tokens(self) -> bool:
         """Give every controller a fresh token; False when the API server refuses."""

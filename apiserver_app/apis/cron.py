@@ -89,7 +89,7 @@ class Schedule(msgspec.Struct, frozen=True):
         )
         while date >= earliest:
             if date.month in self.fields[3].values and self._has_day(date):
-                found = [one for one in self._moments(date) if after < one <= until]
+                found = [moment for moment in self._moments(date) if after < moment <= until]
                 if found:
                     return found[-1]
             date -= datetime.timedelta(days=1)

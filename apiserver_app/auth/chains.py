@@ -209,12 +209,12 @@ def _has_unhandled(certificate: x509.Certificate) -> bool:
 
     from apiserver_app.auth import nameconstraints
 
-    for one in certificate.extensions:
-        if not one.critical:
+    for extension in certificate.extensions:
+        if not extension.critical:
             continue
-        if one.oid.dotted_string not in _HANDLED:
+        if extension.oid.dotted_string not in _HANDLED:
             return True
-        value = one.value
+        value = extension.value
         if isinstance(value, x509.NameConstraints) and not nameconstraints.are_handled(value):
             return True
         if isinstance(value, x509.SubjectAlternativeName) and not nameconstraints.has_known(value):

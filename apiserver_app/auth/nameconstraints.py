@@ -30,7 +30,7 @@ def are_handled(constraints: x509.NameConstraints) -> bool:
 
 def has_known(names: x509.SubjectAlternativeName) -> bool:
     """Whether Go reads any of these names."""
-    return any(type(one) in _TYPES for one in names)
+    return any(type(name) in _TYPES for name in names)
 
 
 def violation(constraints: x509.NameConstraints, names: x509.SubjectAlternativeName) -> str:
@@ -51,7 +51,7 @@ def violation(constraints: x509.NameConstraints, names: x509.SubjectAlternativeN
 
 
 def _of_type(trees: list[x509.GeneralName] | None, kind: type[x509.GeneralName]) -> list[Any]:
-    return [one.value for one in trees or () if type(one) is kind]
+    return [tree.value for tree in trees or () if type(tree) is kind]
 
 
 def _matches(name: x509.GeneralName, constraint: Any) -> bool:

@@ -197,12 +197,14 @@ class MemoryBackend:
 
     def forget(self, seq: int) -> int:
         before = len(self._segments)
-        self._segments = [one for one in self._segments if one.last >= seq]
+        self._segments = [segment for segment in self._segments if segment.last >= seq]
         self._inputs = [one for one in self._inputs if one.seq >= seq]
         return before - len(self._segments)
 
     def segments(self, first: int, last: int) -> Iterable[Segment]:
-        return [one for one in self._segments if one.last >= first and one.first <= last]
+        return [
+            segment for segment in self._segments if segment.last >= first and segment.first <= last
+        ]
 
     def values(self, revisions: Sequence[int]) -> dict[int, bytes]:
         return {

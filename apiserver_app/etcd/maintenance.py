@@ -35,7 +35,7 @@ def minor(server: Server) -> int:
 def size_bytes(server: Server) -> int:
     """Of the values that are there now, in whole pages."""
     entries = server.store.range("").entries
-    used = sum(len(one.key) + len(one.value) + 64 for one in entries)
+    used = sum(len(entry.key) + len(entry.value) + 64 for entry in entries)
     return -(-used // 4096) * 4096 + 20_480
 
 
@@ -58,8 +58,9 @@ def snapshot(server: Server) -> bytes:
         "version": f"{server.version.rpartition('.')[0]}.0" if minor(server) >= 6 else "",
     }
     body = b"".join(
-        b"%d %d\n%s%s" % (len(one.key.encode()), len(one.value), one.key.encode(), one.value)
-        for one in entries
+        b"%d %d\n%s%s"
+        % (len(entry.key.encode()), len(entry.value), entry.key.encode(), entry.value)
+        for entry in entries
     )
     data = (_MAGIC + orjson.dumps(head) + b"\n" + zlib.compress(body)).ljust(size, b"\0")
     return data + hashlib.sha256(data).digest()

@@ -102,7 +102,7 @@ class Members:
         will_start = self._is_node(_host(urls))
         if not learner and not will_start:
             voters = [one for one in self.all if not one.is_learner]
-            started = sum(bool(one.name) for one in voters)
+            started = sum(bool(voter.name) for voter in voters)
             if started < _quorum(len(voters) + 1):
                 raise EtcdError(
                     f"a member at {urls[0]} that no node would start is not simulated: etcd would "

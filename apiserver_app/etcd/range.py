@@ -50,12 +50,12 @@ class Response(msgspec.Struct, frozen=True):
 def select(server: Server, request: Request) -> Response:
     """Returns the requested entries, encoded for the client."""
     found = [
-        one
-        for one in entries(server.store, request.keys, request.revision)
-        if request.min_create_revision <= one.create_revision
-        and request.min_mod_revision <= one.mod_revision
-        and not 0 < request.max_create_revision < one.create_revision
-        and not 0 < request.max_mod_revision < one.mod_revision
+        entry
+        for entry in entries(server.store, request.keys, request.revision)
+        if request.min_create_revision <= entry.create_revision
+        and request.min_mod_revision <= entry.mod_revision
+        and not 0 < request.max_create_revision < entry.create_revision
+        and not 0 < request.max_mod_revision < entry.mod_revision
     ]
     count = len(found)
     if request.sort_by != "KEY" or request.descending:

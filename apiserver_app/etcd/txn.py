@@ -45,7 +45,7 @@ def txn(
     """Applies `success` if every guard holds, else `failure`. Raises EtcdError."""
     for branch in (success, failure):
         _check(server, branch)
-    succeeded = all(holds(server, one) for one in compares)
+    succeeded = all(holds(server, compare) for compare in compares)
     chosen = success if succeeded else failure
     if all(isinstance(one, ranges.Request) for one in chosen):
         return Done(succeeded, [_apply(server, one, 0) for one in chosen])
@@ -72,16 +72,16 @@ def _check(server: Server, requests: Sequence[Request]) -> None:
     if len(requests) > OPERATIONS_MAX:
         raise EtcdError(errors.TOO_MANY_OPERATIONS)
     written: dict[str, None] = {}
-    for one in requests:
-        if not isinstance(one, put.Request):
-            one.keys.check()
+    for request in requests:
+        if not isinstance(request, put.Request):
+            request.keys.check()
             continue
-        put.check(server, one)
-        if one.key in written:
+        put.check(server, request)
+        if request.key in written:
             raise EtcdError(errors.DUPLICATE_KEY)
-        written[one.key] = None
-    for one in requests:
-        if isinstance(one, delete_range.Request) and any(map(one.keys.has, written)):
+        written[request.key] = None
+    for request in requests:
+        if isinstance(request, delete_range.Request) and any(map(request.keys.has, written)):
             raise EtcdError(errors.DUPLICATE_KEY)
 
 

@@ -155,11 +155,11 @@ def _selector(asked: Object | None, terms: dict[str, str]) -> str:
     if asked.get("rawSelector"):
         return str(asked["rawSelector"])
     out = []
-    for one in asked.get("requirements") or ():
-        values = one.get("values") or []
-        form = terms.get(one.get("operator", ""))
+    for requirement in asked.get("requirements") or ():
+        values = requirement.get("values") or []
+        form = terms.get(requirement.get("operator", ""))
         if form and not (terms is _FIELD_TERMS and len(values) != 1):
-            out.append(form.format(key=one.get("key", ""), values=",".join(values)))
+            out.append(form.format(key=requirement.get("key", ""), values=",".join(values)))
     return ",".join(out)
 
 

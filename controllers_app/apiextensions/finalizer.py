@@ -53,7 +53,7 @@ class FinalizerController(DefinitionController):
             reason, message = "InstanceDeletionCompleted", "removed all instances"
         self._since.pop(key, None)
         done = self.with_condition(stored, TERMINATING, "False", reason, message)
-        finalizers = [one for one in finalizers if one != customresources.CLEANUP]
+        finalizers = [finalizer for finalizer in finalizers if finalizer != customresources.CLEANUP]
         done["metadata"] = {**done["metadata"], "finalizers": finalizers}
         await self.write_status(done)
         return Result(f"{message}: lets it go")

@@ -108,9 +108,9 @@ class NamingController(DefinitionController):
         """Established begins as false; another controller makes it true."""
         old = next(
             (
-                one
-                for one in definition["status"].get("conditions") or ()
-                if one["type"] == "Established"
+                condition
+                for condition in definition["status"].get("conditions") or ()
+                if condition["type"] == "Established"
             ),
             None,
         )

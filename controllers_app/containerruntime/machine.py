@@ -169,9 +169,9 @@ class Machine:
     def resolve(self, name: str) -> tuple[str, list[str]]:
         if name == self.hostname:
             return name, [self.address]
-        for one in self._container.pod["spec"].get("hostAliases") or ():
-            if name in (one.get("hostnames") or ()):
-                return name, [one["ip"]]
+        for alias in self._container.pod["spec"].get("hostAliases") or ():
+            if name in (alias.get("hostnames") or ()):
+                return name, [alias["ip"]]
         namespace = self._container.pod["metadata"]["namespace"]
         return self._network.resolve(name, namespace)
 

@@ -97,7 +97,11 @@ class Network:
 
     def _addresses(self, namespace: str, name: str) -> list[Object]:
         found = self._environment.lookup("endpoints", namespace, name) or {}
-        return [one for part in found.get("subsets") or () for one in part.get("addresses") or ()]
+        return [
+            address
+            for part in found.get("subsets") or ()
+            for address in part.get("addresses") or ()
+        ]
 
     # -- connections ----------------------------------------------------------------------------
 
@@ -137,12 +141,12 @@ class Network:
         return found
 
     def has_node(self, address: str) -> bool:
-        return any(one.host.address == address for one in self._nodes.values())
+        return any(node.host.address == address for node in self._nodes.values())
 
     def _behind(self, address: str, port: int, *, turns: bool = True) -> tuple[str, int] | None:
         """The endpoint that a service's address and port lead to; None: it is no service's.
         `turns`: the next connection is the next endpoint's."""
-        nodes = {one.host.address for one in self._nodes.values()}
+        nodes = {node.host.address for node in self._nodes.values()}
         for service in self._environment.listing("services", ""):
             spec = service["spec"]
             for one in spec.get("ports") or ():
@@ -170,8 +174,8 @@ def _ready(endpoints: Object, name: str | None) -> Iterator[tuple[str, int]]:
     for part in endpoints.get("subsets") or ():
         for port in part.get("ports") or ():
             if name is None or (port.get("name") or "") == name:
-                for one in part.get("addresses") or ():
-                    yield one["ip"], port["port"]
+                for address in part.get("addresses") or ():
+                    yield address["ip"], port["port"]
 
 
 def _taken(bound: Bound | None) -> Bound:

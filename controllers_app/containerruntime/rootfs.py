@@ -88,13 +88,13 @@ def _written(container: Instance) -> dict[str, str]:
     aliases = spec.get("hostAliases") or ()
     if aliases:
         hosts += ["", "# Entries added by HostAliases."]
-        hosts += ["\t".join([one["ip"], *(one.get("hostnames") or ())]) for one in aliases]
+        hosts += ["\t".join([alias["ip"], *(alias.get("hostnames") or ())]) for alias in aliases]
     search = f"{namespace}.svc.{environment.DOMAIN} svc.{environment.DOMAIN} {environment.DOMAIN}"
     resolv = f"search {search}\nnameserver {container.environment.dns_address}\noptions ndots:5\n"
     if spec.get("dnsPolicy") in ("Default", "None"):
         config = spec.get("dnsConfig") or {}
         servers = config.get("nameservers") or ["10.0.0.1"]
-        resolv = "".join(f"nameserver {one}\n" for one in servers)
+        resolv = "".join(f"nameserver {server}\n" for server in servers)
     return {
         "/etc/hosts": "\n".join([*hosts, ""]),
         "/etc/hostname": f"{name}\n",
@@ -147,7 +147,7 @@ def disks_of(container: Instance) -> list[tuple[str, str, bool]]:
         (DISK, "/etc/hosts", False),
         (DISK, "/etc/resolv.conf", False),
     ]
-    volumes = {one["name"]: one for one in container.pod["spec"].get("volumes") or ()}
+    volumes = {volume["name"]: volume for volume in container.pod["spec"].get("volumes") or ()}
     for mount in container.spec.get("volumeMounts") or ():
         spec = volumes.get(mount["name"], {})
         readonly = bool(mount.get("readOnly")) or any(kind in spec for kind in LIVE)

@@ -214,7 +214,11 @@ class GarbageCollectorController(Controller):
             # a custom resource takes no strategic patch: its list is replaced, if it is the same
             kind = MERGE_PATCH
             metadata = obj["metadata"]
-            kept = [one for one in metadata.get("ownerReferences") or () if one["uid"] not in gone]
+            kept = [
+                reference
+                for reference in metadata.get("ownerReferences") or ()
+                if reference["uid"] not in gone
+            ]
             patch["metadata"]["ownerReferences"] = kept
             patch["metadata"]["resourceVersion"] = metadata["resourceVersion"]
         with errors.ignoring("NotFound", "Invalid"):

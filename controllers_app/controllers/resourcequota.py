@@ -104,7 +104,7 @@ def _is_resized(old: Object, pod: Object) -> bool:
 
 def _resources(pod: Object, field: str) -> dict[str, Any]:
     statuses = (pod.get("status") or {}).get(field) or ()
-    return {one["name"]: one.get("resources") for one in statuses}
+    return {status["name"]: status.get("resources") for status in statuses}
 
 
 def _hard(quota: Object) -> Any:

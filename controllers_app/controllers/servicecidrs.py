@@ -115,7 +115,7 @@ class ServiceCidrsController(Controller):
 
     def _ranges(self, *, but: str = "") -> dict[str, Networks]:
         cidrs = sorted(self.caches[CIDRS].list(), key=meta.name_of)
-        return {meta.name_of(one): _networks(one) for one in cidrs if meta.name_of(one) != but}
+        return {meta.name_of(cidr): _networks(cidr) for cidr in cidrs if meta.name_of(cidr) != but}
 
 
 def _networks(cidr: Object) -> Networks:

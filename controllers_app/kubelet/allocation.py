@@ -106,7 +106,9 @@ class Allocation:
     def _others(self, pod: Object, holders: Iterable[Holder]) -> list[Holder]:
         """Those beside the pod that hold something of the node."""
         uid = meta.uid_of(pod)
-        return [one for one in holders if not one.is_over and meta.uid_of(one.pod) != uid]
+        return [
+            holder for holder in holders if not holder.is_over and meta.uid_of(holder.pod) != uid
+        ]
 
     def _misfits(self, pod: Object) -> Iterator[tuple[str, str]]:
         """The plugins of the scheduler that say no, had they been asked, with their reasons."""

@@ -60,12 +60,12 @@ def parse(pod: Object) -> Affinity | None:
 
 def _required(pod: Object, said: Mapping[str, Any]) -> tuple[Term, ...]:
     terms = said.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
-    return tuple(_term(pod, one, 0) for one in terms)
+    return tuple(_term(pod, term, 0) for term in terms)
 
 
 def _preferred(pod: Object, said: Mapping[str, Any]) -> tuple[Term, ...]:
     terms = said.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-    return tuple(_term(pod, one["podAffinityTerm"], one["weight"]) for one in terms)
+    return tuple(_term(pod, term["podAffinityTerm"], term["weight"]) for term in terms)
 
 
 def _term(pod: Object, said: Object, weight: int) -> Term:

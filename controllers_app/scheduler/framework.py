@@ -261,17 +261,17 @@ class Filters:
         if not guests:
             return None
         crowded = node.copy()
-        for one in guests:
-            crowded.add(one)
-            self.count(one, node, 1)
+        for guest in guests:
+            crowded.add(guest)
+            self.count(guest, node, 1)
         refusals = (
             (name, no)
             for check, state, name in self._checks
             if (no := check(state, pod, crowded)) is not None
         )
         refusal = next(refusals, None)
-        for one in guests:
-            self.count(one, node, -1)
+        for guest in guests:
+            self.count(guest, node, -1)
         return refusal
 
     def count(self, other: PodInfo, node: NodeInfo, sign: int) -> None:

@@ -103,8 +103,8 @@ class NodeInfo:
         spec, status = node.get("spec") or {}, node.get("status") or {}
         self.unschedulable = bool(spec.get("unschedulable"))
         taints = spec.get("taints") or ()
-        self.hard_taints = tuple(one for one in taints if one["effect"] != "PreferNoSchedule")
-        self.soft_taints = tuple(one for one in taints if one["effect"] == "PreferNoSchedule")
+        self.hard_taints = tuple(taint for taint in taints if taint["effect"] != "PreferNoSchedule")
+        self.soft_taints = tuple(taint for taint in taints if taint["effect"] == "PreferNoSchedule")
         self.allocatable = shared(
             amounts(status.get("allocatable") or status.get("capacity") or {})
         )
@@ -250,7 +250,7 @@ def _given(pod: Object) -> dict[str, Amounts]:
 
 def _is_infeasible(pod: Object) -> bool:
     conditions = pod["status"].get("conditions") or ()
-    pending = [one for one in conditions if one["type"] == "PodResizePending"]
+    pending = [condition for condition in conditions if condition["type"] == "PodResizePending"]
     return bool(pending) and pending[0].get("reason") == "Infeasible"
 
 

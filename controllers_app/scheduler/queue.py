@@ -81,7 +81,7 @@ class SchedulingQueue:
 
     def count(self, place: str) -> int:
         """How many pods are in a place."""
-        return sum(one.place == place for one in self._pods.values())
+        return sum(pod.place == place for pod in self._pods.values())
 
     def place_of(self, key: str) -> str:
         queued = self._pods.get(key)

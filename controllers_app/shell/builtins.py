@@ -142,7 +142,7 @@ async def _exec(call: Call) -> int:
 
 
 async def _read(call: Call) -> int:
-    names = [one for one in call.args if not one.startswith("-")] or ["REPLY"]
+    names = [argument for argument in call.args if not argument.startswith("-")] or ["REPLY"]
     if "-p" in call.args and names:
         call.out(names.pop(0))
         names = names or ["REPLY"]
@@ -157,7 +157,7 @@ async def _read(call: Call) -> int:
 
 
 async def _trap(call: Call) -> int:
-    shell, args = call.shell, [one for one in call.args if one != "--"]
+    shell, args = call.shell, [argument for argument in call.args if argument != "--"]
     if not args:
         for name, text in sorted(shell.traps.items()):
             call.out(f"trap -- '{text}' {name}\n")
@@ -181,7 +181,7 @@ async def _wait(call: Call) -> int:
     shell, code = call.shell, 0
     wanted = list(shell.jobs)
     if call.args:
-        named = [jobs.found(shell, one) for one in call.args]
+        named = [jobs.found(shell, argument) for argument in call.args]
         if None in named:
             return 127
         wanted = [one for one in named if one is not None]
@@ -271,7 +271,7 @@ async def _test(call: Call) -> int:
     try:
         return int(not _Test(call, args).value())
     except (ValueError, IndexError):
-        word = next((one for one in args if not one.lstrip("-").isdigit()), "")
+        word = next((argument for argument in args if not argument.lstrip("-").isdigit()), "")
         raise CommandError(
             f"{call.name}: {word}: bad number" if word else "test: syntax error"
         ) from None

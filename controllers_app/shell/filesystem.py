@@ -138,17 +138,17 @@ def mounted(folder: Folder, *, readonly: bool) -> Folder:
 def use_of(node: Node) -> tuple[int, int]:
     """(bytes, files) that a node and all below it take."""
     if isinstance(node, Folder):
-        used = [use_of(one) for one in node.entries.values()]
+        used = [use_of(entry) for entry in node.entries.values()]
         return sum(size for size, _ in used), 1 + sum(files for _, files in used)
     return len(node.data if isinstance(node, File) else node.target), 1
 
 
 def _folder(root: Folder, parts: list[str], now: int) -> Folder:
     at = root
-    for one in parts:
-        found = at.entries.get(one)
+    for part in parts:
+        found = at.entries.get(part)
         if not isinstance(found, Folder):
-            found = at.entries[one] = Folder(mtime=now)
+            found = at.entries[part] = Folder(mtime=now)
         at = found
     return at
 

@@ -401,21 +401,21 @@ class Shell(Words):
         """The streams with these in place of theirs; what is written goes to files at the end."""
         written: list[tuple[str, Kept, bool]] = []
         files = self.machine.files
-        for one in redirects:
-            if one.body is not None:
-                text = await self.text(one.body)
+        for redirect in redirects:
+            if redirect.body is not None:
+                text = await self.text(redirect.body)
                 stdin = Taken(text.encode("utf-8", "surrogateescape"))
                 io = msgspec.structs.replace(io, stdin=stdin)
                 continue
-            target = await self.text(one.word)
+            target = await self.text(redirect.word)
             path = joined(self.cwd, target)
-            if one.op == "<":
+            if redirect.op == "<":
                 try:
                     io = msgspec.structs.replace(io, stdin=Taken(self.machine.read(path)))
                 except FileError as error:
                     raise CommandError(f"can't open {target}: {_lower(error)}", 1) from None
                 continue
-            if one.op in (">&", "<&") and target in ("1", "2", "0", "-"):
+            if redirect.op in (">&", "<&") and target in ("1", "2", "0", "-"):
                 sink: Sink = {"1": io.out, "2": io.err}.get(target, _nothing)
             elif path in (
                 "/dev/null",
@@ -428,19 +428,21 @@ class Shell(Words):
             else:
                 kept = Kept()
                 try:
-                    if one.op == ">>" and isinstance(old := files.find(path), File):
+                    if redirect.op == ">>" and isinstance(old := files.find(path), File):
                         await self.runner.work(len(old.data) // COPIED)
-                    files.write(path, b"", self.runner.now, append=one.op == ">>")
+                    files.write(path, b"", self.runner.now, append=redirect.op == ">>")
                 except FileError as error:
                     raise CommandError(f"can't create {target}: {_lower(error)}", 1) from None
-                written.append((path, kept, one.op == ">>"))
+                written.append((path, kept, redirect.op == ">>"))
                 sink = kept
-            both = one.op == "&>" or (one.op == ">&" and target not in ("1", "2", "0", "-"))
+            both = redirect.op == "&>" or (
+                redirect.op == ">&" and target not in ("1", "2", "0", "-")
+            )
             if both:
                 io = msgspec.structs.replace(io, out=sink, err=sink)
-            elif one.number == 2:
+            elif redirect.number == 2:
                 io = msgspec.structs.replace(io, err=sink)
-            elif one.number == 1:
+            elif redirect.number == 1:
                 io = msgspec.structs.replace(io, out=sink)
         return io, written
 

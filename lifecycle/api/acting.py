@@ -81,7 +81,8 @@ def answer_of(reply: bridge.Reply) -> dict[str, Any]:
         "reason": refused.get("reason", ""),
         "message": refused.get("message", ""),
         "causes": [
-            {"field": one.get("field", ""), "message": one.get("message", "")} for one in causes
+            {"field": cause.get("field", ""), "message": cause.get("message", "")}
+            for cause in causes
         ],
     }
 

@@ -58,7 +58,10 @@ async def _until_ready(demo: Demo, nodes: int) -> float:
     async for line in _lines(reader):
         node = json.loads(line)["object"]
         conditions = node.get("status", {}).get("conditions", ())
-        if any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
+        if any(
+            condition["type"] == "Ready" and condition["status"] == "True"
+            for condition in conditions
+        ):
             ready.add(node["metadata"]["name"])
         if len(ready) == nodes:
             writer.close()

@@ -56,7 +56,7 @@ async def _live(demo: Demo, pods: int) -> dict[str, Any]:
     arrivals: dict[int, list[float]] = {}
     silent = await Viewer.open(demo)  # it never reads
     viewers = [await Viewer.open(demo) for _ in range(VIEWERS)]
-    reading = [asyncio.create_task(one.note(arrivals)) for one in viewers]
+    reading = [asyncio.create_task(viewer.note(arrivals)) for viewer in viewers]
     await asyncio.sleep(1)
     arrivals.clear()
     demo.create("watched", pods)
@@ -64,8 +64,8 @@ async def _live(demo: Demo, pods: int) -> dict[str, Any]:
     await asyncio.sleep(1)
     for task in reading:
         task.cancel()
-    for one in viewers:
-        one.close()
+    for viewer in viewers:
+        viewer.close()
     late = [at - min(times) for times in arrivals.values() for at in times]
     complete = [times for times in arrivals.values() if len(times) == VIEWERS]
     demo.create("meanwhile", JOINED_PODS)

@@ -21,7 +21,7 @@ def images() -> dict[str, dict[str, Any]]:
     for entry in found.values():
         if "files" in entry:
             entry["files"] = {
-                path: text for one in entry["files"] for path, text in sets[one].items()
+                path: text for file in entry["files"] for path, text in sets[file].items()
             }
         if not entry.get("digest"):
             entry.pop("digest", None)

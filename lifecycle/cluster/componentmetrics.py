@@ -45,7 +45,9 @@ def servers(built: Mapping[str, Role], kernel: Kernel, clients: Clients) -> tupl
         if first.state != "running":
             return None
         queues = [
-            one.metrics_source for one in controllers if isinstance(one.metrics_source, WorkQueue)
+            controller.metrics_source
+            for controller in controllers
+            if isinstance(controller.metrics_source, WorkQueue)
         ]
         return _queues(queues, kernel)
 
@@ -117,7 +119,7 @@ class _Process:
 
 def _queues(queues: list[WorkQueue], kernel: Kernel) -> bytes:
     page = Page()
-    named = [({"name": one.name.replace("-", "_")}, one) for one in queues]
+    named = [({"name": queue.name.replace("-", "_")}, queue) for queue in queues]
     page.counter(
         "workqueue_adds_total",
         "Total number of adds handled by workqueue",

@@ -34,7 +34,7 @@ class Role:
     ) -> None:
         self.first_only = first_only
         self.name = name
-        self.components = {one.name: one for one in components}
+        self.components = {component.name: component for component in components}
 
     def act(self, action: str, component: str = "") -> None:
         """Do it to every component, or to one. What it is already doing is no error."""

@@ -21,8 +21,8 @@ async def add(session: Session) -> None:
     if not session.words:
         raise Exit(BAD_ARGS, "member name not provided")
     if len(session.words) > 1:
-        hints = [one for one in session.words if one.lower().startswith("http")]
-        text = "".join(f", did you mean --peer-urls={one}" for one in hints)
+        hints = [word for word in session.words if word.lower().startswith("http")]
+        text = "".join(f", did you mean --peer-urls={hint}" for hint in hints)
         raise Exit(BAD_ARGS, f"too many arguments{text}")
     said = session.flag("peer-urls")
     if not said:
@@ -75,7 +75,7 @@ async def move_leader(session: Session) -> None:
     await session.connect()
     members, endpoints = session.server.members, session.endpoints()
     leader = members.leader
-    if all(session.member_at(one).id != leader.id for one in endpoints):
+    if all(session.member_at(endpoint).id != leader.id for endpoint in endpoints):
         raise Exit(BAD_ARGS, f"no leader endpoint given at [{' '.join(endpoints)}]")
     members.lead(target)
     _told(session, f"leader {target:x}, term {members.term}")

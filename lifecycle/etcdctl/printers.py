@@ -89,8 +89,8 @@ class Printer:
                     lines += self._kv(event["prev_kv"])
                 lines += self._kv(event["kv"])
         elif name == "txn":
-            for one in answer["responses"]:
-                lines += [b"", *self._simple(one["name"], one["answer"])]
+            for response in answer["responses"]:
+                lines += [b"", *self._simple(response["name"], response["answer"])]
         return lines
 
     def _kv(self, kv: Entry) -> list[bytes | str]:
@@ -193,7 +193,9 @@ def _as_it_is(answer: Answer) -> Any:
 
 def _watched(answer: Answer) -> Answer:
     """PUT is the zero of its type, and so left out."""
-    events = [{**one, "type": 1 if one["type"] == "DELETE" else None} for one in answer["Events"]]
+    events = [
+        {**event, "type": 1 if event["type"] == "DELETE" else None} for event in answer["Events"]
+    ]
     return {**answer, "Events": events}
 
 
@@ -273,11 +275,12 @@ def size(count: int) -> str:
 def _members(answer: Answer) -> Table:
     return ("ID", "STATUS", "NAME", "PEER ADDRS", "CLIENT ADDRS", "IS LEARNER"), [
         (
-            f"{one['ID']:x}", "started" if one.get("name") else "unstarted", one.get("name") or "",
-            ",".join(one["peerURLs"]), ",".join(one.get("clientURLs") or ()),
-            str(bool(one.get("isLearner"))).lower(),
+            f"{member['ID']:x}", "started" if member.get("name") else "unstarted",
+            member.get("name") or "",
+            ",".join(member["peerURLs"]), ",".join(member.get("clientURLs") or ()),
+            str(bool(member.get("isLearner"))).lower(),
         )
-        for one in answer["members"]
+        for member in answer["members"]
     ]  # fmt: skip
 
 
@@ -337,7 +340,7 @@ def _time_to_live(answer: Answer) -> list[bytes | str]:
         return [f"lease {lease:016x} already expired"]
     text = f"lease {lease:016x} granted with TTL({granted}s), remaining({ttl}s)"
     if answer.get("keys") is not None:
-        text += f", attached keys([{' '.join(one.decode() for one in answer['keys'])}])"
+        text += f", attached keys([{' '.join(key.decode() for key in answer['keys'])}])"
     return [text]
 
 
@@ -362,7 +365,7 @@ _SIMPLE: dict[str, Callable[[Answer], list[bytes | str]]] = {
     "timetolive": _time_to_live,
     "leases": _leases,
     "alarms": lambda answer: [
-        f"memberID:{one['memberID']} alarm:NOSPACE " for one in answer.get("alarms", ())
+        f"memberID:{alarm['memberID']} alarm:NOSPACE " for alarm in answer.get("alarms", ())
     ],
     "nobody": lambda answer: [],
     "auth status": lambda answer: [
@@ -402,8 +405,8 @@ def _delete_fields(to: Printer, answer: Answer) -> list[bytes | str]:
 
 def _txn_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines = [*to.header(answer), f'"Succeeded" : {str(answer["succeeded"]).lower()}']
-    for one in answer["responses"]:
-        lines += _FIELDS[one["name"]](to, one["answer"])
+    for response in answer["responses"]:
+        lines += _FIELDS[response["name"]](to, response["answer"])
     return lines
 
 
@@ -429,20 +432,23 @@ def _lease_fields(to: Printer, answer: Answer) -> list[bytes | str]:
 def _live_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines = [*to.header({"header": answer}), to.lease_id(answer["id"])]
     lines += [f'"TTL" : {answer["ttl"]}', f'"GrantedTTL" : {answer["granted-ttl"]}']
-    return [*lines, *(f'"Key" : {_quoted(one)}' for one in answer.get("keys") or ())]
+    return [*lines, *(f'"Key" : {_quoted(key)}' for key in answer.get("keys") or ())]
 
 
 def _leases_fields(to: Printer, answer: Answer) -> list[bytes | str]:
-    return [*to.header({"header": answer}), *(to.lease_id(one["id"]) for one in answer["leases"])]
+    return [
+        *to.header({"header": answer}),
+        *(to.lease_id(lease["id"]) for lease in answer["leases"]),
+    ]
 
 
 def _members_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines = to.header(answer)
-    for one in answer["members"]:
-        lines += [f'"ID" : {one["ID"]}', f'"Name" : "{one.get("name") or ""}"']
-        lines += [f'"PeerURL" : "{url}"' for url in one["peerURLs"]]
-        lines += [f'"ClientURL" : "{url}"' for url in one.get("clientURLs") or ()]
-        lines += [f'"IsLearner" : {str(bool(one.get("isLearner"))).lower()}', ""]
+    for member in answer["members"]:
+        lines += [f'"ID" : {member["ID"]}', f'"Name" : "{member.get("name") or ""}"']
+        lines += [f'"PeerURL" : "{url}"' for url in member["peerURLs"]]
+        lines += [f'"ClientURL" : "{url}"' for url in member.get("clientURLs") or ()]
+        lines += [f'"IsLearner" : {str(bool(member.get("isLearner"))).lower()}', ""]
     return lines
 
 
@@ -477,8 +483,8 @@ def _hash_fields(to: Printer, answer: Answer) -> list[bytes | str]:
 
 def _alarm_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines: list[bytes | str] = [*to.header(answer)]
-    for one in answer.get("alarms", ()):
-        lines += [f'"MemberID" : {one["memberID"]}', '"AlarmType" : NOSPACE', ""]
+    for alarm in answer.get("alarms", ()):
+        lines += [f'"MemberID" : {alarm["memberID"]}', '"AlarmType" : NOSPACE', ""]
     return lines
 
 

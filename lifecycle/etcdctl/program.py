@@ -174,8 +174,8 @@ def _takes_value(word: str) -> bool:
 def _completed(words: list[str], names: set[str]) -> list[str] | None:
     """The words in full, if exactly one command's begin with them."""
     level = len(words)
-    heads = sorted({tuple(one.split()[:level]) for one in names if len(one.split()) >= level})
-    same = [one for one in heads if list(one[:-1]) == words[:-1]]
+    heads = sorted({tuple(name.split()[:level]) for name in names if len(name.split()) >= level})
+    same = [head for head in heads if list(head[:-1]) == words[:-1]]
     exact = [one for one in same if one[-1] == words[-1]]
     found = exact or [one for one in same if one[-1].startswith(words[-1])]
     return list(found[0]) if len(found) == 1 else None
@@ -186,7 +186,11 @@ def _group(process: Process, name: str, rest: list[str]) -> None:
     for refused, why in REFUSED.items():
         if name == refused or refused.startswith(f"{name} ") and rest[:1] == [refused.split()[1]]:
             raise Exit(ERROR, f"etcdctl {refused} is not simulated: {why}")
-    rows = [(f"\t{one.name}", one.about) for one in COMMANDS if one.name.startswith(f"{name} ")]
+    rows = [
+        (f"\t{command.name}", command.about)
+        for command in COMMANDS
+        if command.name.startswith(f"{name} ")
+    ]
     process.out(
         "\n".join(["NAME:", f"\t{name}", "", "COMMANDS:", *flags.columns(rows), ""]).encode()
     )
@@ -199,7 +203,7 @@ def _help(process: Process, server: Server, name: str) -> None:
     unknown = [one for one in (name,) if one and not one.startswith("-")]
     if unknown:
         raise Exit(ERROR, f"unknown help topic: {unknown[0]}")
-    rows = [(f"\t{one.name}", one.about) for one in COMMANDS]
+    rows = [(f"\t{command.name}", command.about) for command in COMMANDS]
     every = (*GLOBAL, flags.HELP._replace(usage="help for etcdctl"))
     version = server.version
     text = _HELP.format(

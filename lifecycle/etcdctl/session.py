@@ -136,7 +136,7 @@ class Session(msgspec.Struct):
             path = self.flag(name)
             if path and not self.process.has_file(path):
                 raise Exit(ERROR, f"open {path}: no such file or directory")
-        known = [self._is_here(one) for one in self.endpoints()]
+        known = [self._is_here(endpoint) for endpoint in self.endpoints()]
         if not known or not any(known) or not (self.flag("cert") and self.flag("key")):
             await self.process.sleep(5.0)
             raise Exit(ERROR, "context deadline exceeded")

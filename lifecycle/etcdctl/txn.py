@@ -38,7 +38,7 @@ async def txn(session: Session) -> None:
     success = await _read(session, "success requests (get, put, del):", operation)
     failure = await _read(session, "failure requests (get, put, del):", operation)
     done = txns.txn(session.server, compares, success, failure)
-    responses = [_response(session, one) for one in done.responses]
+    responses = [_response(session, response) for response in done.responses]
     session.show(
         "txn", {"header": session.header(), "succeeded": done.succeeded, "responses": responses}
     )

@@ -47,7 +47,7 @@ async def time_to_live(session: Session) -> None:
     granted, left = leases_of.time_to_live(session.server, lease)
     keys = None
     if session.flag("keys"):
-        keys = [one.encode() for one in sorted(session.server.store.lease_keys(lease))]
+        keys = [key.encode() for key in sorted(session.server.store.lease_keys(lease))]
     session.show(
         "timetolive",
         {**session.header(), "id": lease, "ttl": left, "granted-ttl": granted, "keys": keys},
@@ -89,7 +89,9 @@ def _lease(session: Session, needs: str) -> int:
 
 async def health(session: Session) -> None:
     await session.connect()
-    found = [{"endpoint": one, "health": True, "took": TOOK} for one in _endpoints(session)]
+    found = [
+        {"endpoint": endpoint, "health": True, "took": TOOK} for endpoint in _endpoints(session)
+    ]
     if session.flag("write-out") != "simple":
         session.show("health", {"list": found})
         return
@@ -110,11 +112,11 @@ async def status(session: Session) -> None:
         "raftAppliedIndex": index, "dbSizeInUse": size,
     }  # fmt: skip
     found = []
-    for one in _endpoints(session):
-        member = session.member_at(one)
+    for endpoint in _endpoints(session):
+        member = session.member_at(endpoint)
         head = {**session.header(), "member_id": member.id}
         told = {"header": head, **answer, **({"isLearner": True} if member.is_learner else {})}
-        found.append({"Endpoint": one, "Status": told})
+        found.append({"Endpoint": endpoint, "Status": told})
     session.show("status", {"list": found})
 
 
@@ -127,7 +129,8 @@ async def hashkv(session: Session) -> None:
         "compact_revision": session.server.store.compacted,
     }
     session.show(
-        "hashkv", {"list": [{"Endpoint": one, "HashKV": answer} for one in _endpoints(session)]}
+        "hashkv",
+        {"list": [{"Endpoint": endpoint, "HashKV": answer} for endpoint in _endpoints(session)]},
     )
 
 
@@ -173,8 +176,8 @@ async def nobody(session: Session) -> None:
 
 async def defrag(session: Session) -> None:
     await session.connect()
-    for one in _endpoints(session):
-        session.say(f"Finished defragmenting etcd member[{one}]. took 21.401ms")
+    for endpoint in _endpoints(session):
+        session.say(f"Finished defragmenting etcd member[{endpoint}]. took 21.401ms")
 
 
 async def version(session: Session) -> None:

@@ -19,8 +19,8 @@ def command_line(options: Options) -> tuple[str, ...]:
     """Returns the flags in order; later ones override earlier ones."""
     folder = options.data_dir
     own_issuer = any(
-        one.lstrip("-").startswith(("oidc-", "authentication-config"))
-        for one in options.apiserver_args
+        argument.lstrip("-").startswith(("oidc-", "authentication-config"))
+        for argument in options.apiserver_args
     )
     return (
         f"--client-ca-file={folder / 'pki' / 'ca.crt'}",
@@ -58,7 +58,7 @@ def service_address(options: Options) -> str:
     invalid range is reported later.
     """
     name = "service-cluster-ip-range="
-    given = [one.lstrip("-") for one in options.apiserver_args]
+    given = [argument.lstrip("-") for argument in options.apiserver_args]
     ranges = [one.removeprefix(name) for one in given if one.startswith(name)]
     try:
         return servicenet.parse((ranges or [servicenet.CIDR])[-1], servicenet.PORTS).apiserver

@@ -26,7 +26,11 @@ def open_log(path: Path) -> None:
 def report(what: str, error: BaseException) -> None:
     """Says in one sentence what failed, and writes down where."""
     _log.error(what, exc_info=error)
-    files = [one.baseFilename for one in _log.handlers if isinstance(one, RotatingFileHandler)]
+    files = [
+        handler.baseFilename
+        for handler in _log.handlers
+        if isinstance(handler, RotatingFileHandler)
+    ]
     where = f"; {files[0]} says where" if files else ""
     reason = " ".join(str(error).split()) or type(error).__name__
     say(f"{what}: {reason}{where}")

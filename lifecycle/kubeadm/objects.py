@@ -124,14 +124,14 @@ def _readers(name: str, config_map: str, subjects: Sequence[str]) -> list[Item]:
     role["rules"] = rules((f"get | core | configmaps | {config_map}",))
     binding = _object(f"{_RBAC}/v1", "RoleBinding", name)
     binding["roleRef"] = {"apiGroup": _RBAC, "kind": "Role", "name": name}
-    binding["subjects"] = [_subject(one) for one in subjects]
+    binding["subjects"] = [_subject(subject) for subject in subjects]
     return [(f"roles.{_RBAC}", SYSTEM, role), (f"rolebindings.{_RBAC}", SYSTEM, binding)]
 
 
 def _cluster_binding(name: str, role: str, subjects: Sequence[str]) -> Item:
     binding = _object(f"{_RBAC}/v1", "ClusterRoleBinding", name)
     binding["roleRef"] = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role}
-    binding["subjects"] = [_subject(one) for one in subjects]
+    binding["subjects"] = [_subject(subject) for subject in subjects]
     return f"clusterrolebindings.{_RBAC}", "", binding
 
 
@@ -143,7 +143,7 @@ def _subject(text: str) -> Object:
 
 
 def _coredns(version: Release) -> Object:
-    release = _COREDNS[max((one for one in _COREDNS if one <= version.minor), default=22)]
+    release = _COREDNS[max((coredn for coredn in _COREDNS if coredn <= version.minor), default=22)]
     roles = (
         ["control-plane"] if version.has("ControlPlaneRoleOnly") else ["master", "control-plane"]
     )
@@ -190,7 +190,7 @@ def _coredns(version: Release) -> Object:
         },
         "tolerations": [
             {"key": "CriticalAddonsOnly", "operator": "Exists"},
-            *({"key": f"node-role.kubernetes.io/{one}", "effect": "NoSchedule"} for one in roles),
+            *({"key": f"node-role.kubernetes.io/{role}", "effect": "NoSchedule"} for role in roles),
         ],
         "nodeSelector": {"kubernetes.io/os": "linux"},
         "containers": [container],

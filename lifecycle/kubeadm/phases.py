@@ -101,7 +101,7 @@ class Init:
         roles = ["control-plane"]
         if not self._version.has("RoleMasterLabelDropped"):
             roles.insert(0, "master")
-        labels = {f"{_ROLE}{one}": "" for one in roles}
+        labels = {f"{_ROLE}{role}": "" for role in roles}
         labels["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
         socket = "unix:///run/containerd/containerd.sock"
         notes = {"kubeadm.alpha.kubernetes.io/cri-socket": socket}

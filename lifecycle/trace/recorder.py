@@ -169,7 +169,7 @@ class Recorder:
         epoch, size, sensitive = self.epoch, 0, self._sensitive
         for seq, now, kind, span, fields in records:
             if sensitive and span in sensitive:
-                fields = tuple(redaction.masked(one) for one in fields)
+                fields = tuple(redaction.masked(field) for field in fields)
                 if kind == "response":
                     sensitive.discard(span)
             elif kind in _MAY_HIDE:

@@ -58,10 +58,10 @@ def texts(backend: Backend, first: int, last: int) -> list[msgspec.Raw]:
 def cut(backend: Backend, last: int) -> list[Segment]:
     """The records up to `last` of the segment that goes on behind it, if one does."""
     return [
-        Segment(one.first, last, msgspec.json.decode(raws[-1])["t"], pack(b",".join(raws)))
-        for one in backend.segments(last, last)
-        if one.last > last
-        for raws in (texts(backend, one.first, last),)
+        Segment(segment.first, last, msgspec.json.decode(raws[-1])["t"], pack(b",".join(raws)))
+        for segment in backend.segments(last, last)
+        if segment.last > last
+        for raws in (texts(backend, segment.first, last),)
     ]
 
 
@@ -73,15 +73,17 @@ def read(backend: Backend, first: int, last: int) -> Iterator[dict[str, Any]]:
 
 
 def with_objects(backend: Backend, records: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    revisions = [one["rev"] for one in records if one["kind"] == "write"]
+    revisions = [record["rev"] for record in records if record["kind"] == "write"]
     if not revisions:
         return records
     values = backend.values(revisions)
-    for one in records:
-        if one["kind"] == "write":
-            value = values.get(one["rev"])
+    for record in records:
+        if record["kind"] == "write":
+            value = values.get(record["rev"])
             obj = orjson.loads(value) if value else None
-            one["object"] = redaction.masked(obj) if one["resource"] == redaction.SECRETS else obj
+            record["object"] = (
+                redaction.masked(obj) if record["resource"] == redaction.SECRETS else obj
+            )
     return records
 
 

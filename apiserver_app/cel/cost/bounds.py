@@ -116,5 +116,5 @@ def _longest(schema: Schema) -> int:
         return max(0, int(given)) * (1 if form == "byte" else _BYTES_A_CHARACTER)
     words = schema.get("enum") or ()
     if words and form != "byte":
-        return max((len(one.encode()) for one in words if isinstance(one, str)), default=0)
+        return max((len(word.encode()) for word in words if isinstance(word, str)), default=0)
     return REQUEST_BYTES_MAX - 2

@@ -120,7 +120,7 @@ class Coster(Visitor[Interval]):
     # -- calls ----------------------------------------------------------------------------------
 
     def visit_call(self, node: Call) -> Interval:
-        args = [one.accept(self) for one in node.args]
+        args = [argument.accept(self) for argument in node.args]
         arguments = sum(args, ZERO)
         if node.name == "dyn" and node.target is None and len(args) == 1:
             self._copy(node, node.args[0])
@@ -135,7 +135,7 @@ class Coster(Visitor[Interval]):
         known = known_cost(self, node)
         if known is not None:
             return self._take(node, known) + target + arguments
-        found = [self._take(node, one) for one in self._overloads(node)]
+        found = [self._take(node, overload) for overload in self._overloads(node)]
         least, most = min(one.least for one in found), max(one.most for one in found)
         return Interval(least, most) + target + arguments
 
@@ -166,7 +166,7 @@ class Coster(Visitor[Interval]):
     def _overloads(self, node: Call) -> list[CallCost]:
         """The costs of all overloads that may be meant."""
         name, args = node.name, node.args
-        kinds = [self._type(one).name for one in args]
+        kinds = [self._type(argument).name for argument in args]
         if name == "_+_" and len(args) == 2:
             return self._sums(node, kinds)
         if name in ("_==_", "_!=_"):
@@ -220,7 +220,7 @@ class Coster(Visitor[Interval]):
         return found
 
     def _compared(self, args: Sequence[Node]) -> Interval:
-        most = min(self.size(one).most for one in args)
+        most = min(self.size(argument).most for argument in args)
         return Interval(min(1, most), most).times(TRAVERSAL)
 
     # -- macros ---------------------------------------------------------------------------------

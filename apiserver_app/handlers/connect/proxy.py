@@ -93,7 +93,9 @@ async def _nodes(request: Request) -> Outcome:
     cluster = request.cluster
     node, _ = cluster.storage.get(cluster.resources.by_key["nodes"], "", name)
     addresses = (node.get("status") or {}).get("addresses") or ()
-    internal = next((one["address"] for one in addresses if one["type"] == "InternalIP"), name)
+    internal = next(
+        (address["address"] for address in addresses if address["type"] == "InternalIP"), name
+    )
     if port in ("", KUBELET_PORT):
         scheme, port = "https", KUBELET_PORT
     return await _pass(request, Place(scheme, internal, port), name)

@@ -75,7 +75,9 @@ class Reloads:
         self._started: tuple[str, ...] = ()
         if AUTHORIZATION in self._now:
             self._authorizers = authz_config.load(server.options)
-            self._started = tuple(one["type"] for one in self._authorizers["authorizers"])
+            self._started = tuple(
+                authorizer["type"] for authorizer in self._authorizers["authorizers"]
+            )
 
     def start(self) -> None:
         """Ask the issuers that were configured at the start."""
@@ -117,7 +119,7 @@ class Reloads:
             return
         self._authorizers = config
         server.authorization.replace(built)
-        modes = [one for one in built.names if one != authz_config.ALWAYS_FIRST]
+        modes = [name for name in built.names if name != authz_config.ALWAYS_FIRST]
         self._done(AUTHORIZATION, "reloaded authz config", {"authorizers": modes})
 
     # -- authentication ---------------------------------------------------------------------------

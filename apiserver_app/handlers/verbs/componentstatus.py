@@ -30,7 +30,7 @@ def get(request: Request) -> Outcome:
 def page(request: Request, selection: Selection) -> Outcome:
     cluster = request.cluster
     selects = selection.selects(cluster.strategy(request.info))
-    found = [one for one in _statuses(cluster) if selects is None or selects(one)]
+    found = [status for status in _statuses(cluster) if selects is None or selects(status)]
     entries = [
         Entry(f"/componentstatuses/{one['metadata']['name']}", orjson.dumps(one), 0, 0, 0)
         for one in found

@@ -180,7 +180,7 @@ def _audit(cluster: ClusterContext, page: Page) -> None:
         "apiserver_audit_error_total",
         "Counter of audit events that failed to be audited properly. Plugin identifies the plugin "
         "affected by the error.",
-        (({"plugin": one.name}, one.errors) for one in audit.backends),
+        (({"plugin": backend.name}, backend.errors) for backend in audit.backends),
     )
 
 

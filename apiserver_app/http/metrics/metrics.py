@@ -236,7 +236,8 @@ def _services(cluster: ClusterContext, page: Page) -> None:
     for service in cluster.cache.list(apiservices.KEY):
         conditions = (service.get("status") or {}).get("conditions") or ()
         is_available = any(
-            one["type"] == "Available" and one["status"] == "True" for one in conditions
+            condition["type"] == "Available" and condition["status"] == "True"
+            for condition in conditions
         )
         available[meta.name_of(service)] = is_available
     page.gauge(

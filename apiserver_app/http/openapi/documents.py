@@ -150,7 +150,7 @@ class OpenApi:
     def _custom_versions(self) -> list[tuple[str, str]]:
         infos = self._resources.listed
         return list(
-            dict.fromkeys((one.group, one.version) for one in infos if one.custom is not None)
+            dict.fromkeys((info.group, info.version) for info in infos if info.custom is not None)
         )
 
     def _compressed(self, name: str) -> bytes:
@@ -171,7 +171,7 @@ class OpenApi:
         return found
 
     def _custom_documents(self) -> list[Document]:
-        return [build_document(self._resources, *one) for one in self._custom_versions()]
+        return [build_document(self._resources, *version) for version in self._custom_versions()]
 
     def _hash(self, name: str) -> str:
         remote = self._remote()

@@ -306,7 +306,7 @@ def _sentence(verb: str, info: ResourceInfo, subresource: str) -> str:
 def _common(item: Json) -> Json:
     """The path with its parameters in order, those that all operations share beside them."""
     operations = [item[method] for method in METHODS if method in item]
-    everyone = [one.get("parameters", []) for one in operations]
+    everyone = [operation.get("parameters", []) for operation in operations]
     shared = [param for param in everyone[0] if all(param in have for have in everyone)]
     out = dict(item)
     if shared or "parameters" in item:

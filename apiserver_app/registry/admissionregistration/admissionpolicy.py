@@ -289,9 +289,9 @@ def _annotation(
 
 def _annotations_text(annotations: Sequence[Mapping[str, Any]]) -> errors.GoText:
     printed = ", ".join(
-        f"admissionregistration.AuditAnnotation{{Key:{errors.go_value(one.get('key') or '')}, "
-        f"ValueExpression:{errors.go_value(one.get('valueExpression') or '')}}}"
-        for one in annotations
+        f"admissionregistration.AuditAnnotation{{Key:{errors.go_value(each.get('key') or '')}, "
+        f"ValueExpression:{errors.go_value(each.get('valueExpression') or '')}}}"
+        for each in annotations
     )
     return errors.GoText(f"[]admissionregistration.AuditAnnotation{{{printed}}}")
 

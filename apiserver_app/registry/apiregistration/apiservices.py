@@ -118,7 +118,9 @@ class Services:
             for spec in (one["spec"] for one in self._cache.list(KEY))
         }
         served = set(self._resources.group_versions)
-        listed = [one for one in priorities if one in served or one in self.remote]
+        listed = [
+            priority for priority in priorities if priority in served or priority in self.remote
+        ]
         listed += [one for one in sorted(custom) if one not in priorities]
         groups: dict[str, int] = {}
         for group, version in listed:

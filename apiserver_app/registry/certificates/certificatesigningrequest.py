@@ -82,7 +82,9 @@ class CertificateSigningRequestStrategy(Strategy):
         before = (old.get("status") or {}).get("conditions") or ()
         decided = [one for one in before if one.get("type") in _DECISIONS]
         others = [
-            one for one in status.get("conditions") or () if one.get("type") not in _DECISIONS
+            condition
+            for condition in status.get("conditions") or ()
+            if condition.get("type") not in _DECISIONS
         ]
         status.pop("conditions", None)
         if decided or others:
@@ -147,7 +149,7 @@ def _decisions(obj: Object, old: Object) -> list[FieldError]:
             errs.append(errors.required(f"{path}.type"))
         allowed = ("True",) if kind in (*_DECISIONS, "Failed") else ("False", "True", "Unknown")
         checks.one_of(status, f"{path}.status", allowed, errs)
-        others = [one for one in _DECISIONS if one != kind]
+        others = [decision for decision in _DECISIONS if decision != kind]
         if kind in _DECISIONS and others[0] in seen and not set(_DECISIONS) <= set(before):
             text = "Approved and Denied conditions are mutually exclusive"
             errs.append(errors.invalid_value(f"{path}.type", kind, text))
@@ -165,18 +167,18 @@ def _stamped(ctx: Context, conditions: list[Object], old: Object) -> list[Object
     """Conditions with the times that their writer left out."""
     moment = meta.rfc3339(ctx.now)
     known = {
-        (one.get("type"), one.get("status")): one.get("lastTransitionTime")
-        for one in (old.get("status") or {}).get("conditions") or ()
+        (condition.get("type"), condition.get("status")): condition.get("lastTransitionTime")
+        for condition in (old.get("status") or {}).get("conditions") or ()
     }
     return [
         {
-            **one,
-            "lastUpdateTime": one.get("lastUpdateTime") or moment,
-            "lastTransitionTime": one.get("lastTransitionTime")
-            or known.get((one.get("type"), one.get("status")))
+            **condition,
+            "lastUpdateTime": condition.get("lastUpdateTime") or moment,
+            "lastTransitionTime": condition.get("lastTransitionTime")
+            or known.get((condition.get("type"), condition.get("status")))
             or moment,
         }
-        for one in conditions
+        for condition in conditions
     ]
 
 

@@ -163,7 +163,7 @@ def _is_own_schema(spec: Part, own: tuple[int, str | None, list[str]]) -> bool:
     """Everything asked by the same groups, at the same place."""
     precedence, method, groups = own
     rules: Sequence[Part] = spec.get("rules") or ({},)
-    asked = [(one.get("group") or {}).get("name") for one in rules[0].get("subjects") or ()]
+    asked = [(subject.get("group") or {}).get("name") for subject in rules[0].get("subjects") or ()]
     return (
         len(rules) == 1
         and spec.get("matchingPrecedence") == precedence

@@ -46,7 +46,10 @@ def _claim(spec: dict[str, Any], change: Change) -> dict[str, Any]:
     requests = (spec.get("devices") or {}).get("requests")
     if not requests:
         return spec
-    return {**spec, "devices": {**spec["devices"], "requests": [change(one) for one in requests]}}
+    return {
+        **spec,
+        "devices": {**spec["devices"], "requests": [change(request) for request in requests]},
+    }
 
 
 def _wrap_request(request: dict[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class ResourceClaimStrategy(Strategy):
             text = "may not be specified when `allocated` is not set"
             errs.append(errors.forbidden_value("status.reservedFor", text))
         elif is_deleting(obj) and any(
-            one not in (before.get("reservedFor") or ()) for one in users
+            user not in (before.get("reservedFor") or ()) for user in users
         ):
             text = (
                 "new entries may not be added while `deallocationRequested` or "
@@ -194,7 +194,7 @@ def _request(request: Part, path: str, version: Release, errs: list[FieldError])
             inner = one.get("name") or ""
             checks.named(inner, f"{at}[{index}].name", names.dns1123_label_errors, errs)
             _exact(one, f"{at}[{index}]", version, errs)
-        devicenames.distinct([one.get("name") or "" for one in options], at, errs)
+        devicenames.distinct([option.get("name") or "" for option in options], at, errs)
 
 
 def _exact(request: Part, path: str, version: Release, errs: list[FieldError]) -> None:

@@ -95,12 +95,12 @@ async def _answer(
         raise errors.method_not_allowed(GROUP, plural, request.method.lower())
     chosen = labels.parse((params.get("labelSelector") or [""])[0])
     if plural == "nodes":
-        found = [one for one in await _nodes(cluster) if chosen.matches(meta.labels_of(one))]
+        found = [node for node in await _nodes(cluster) if chosen.matches(meta.labels_of(node))]
     else:
         found = [
-            one
-            for one in await _pods(cluster)
-            if chosen.matches(meta.labels_of(one)) and namespace in ("", meta.namespace_of(one))
+            pod
+            for pod in await _pods(cluster)
+            if chosen.matches(meta.labels_of(pod)) and namespace in ("", meta.namespace_of(pod))
         ]
     kind = "NodeMetrics" if plural == "nodes" else "PodMetrics"
     table = "as=Table" in request.headers.get("accept", "")
@@ -174,7 +174,8 @@ async def _pods(cluster: _Cluster) -> list[Object]:
                     "timestamp": found["cpu"]["time"],
                     "window": WINDOW,
                     "containers": [
-                        {"name": one["name"], "usage": _usage(one)} for one in found["containers"]
+                        {"name": container["name"], "usage": _usage(container)}
+                        for container in found["containers"]
                     ],
                 }
             )

@@ -28,7 +28,7 @@ def sidecar_injector(request: Object) -> Object:
     """Every pod it is asked about gets a container more, once."""
     pod = request.get("object") or {}
     containers = (pod.get("spec") or {}).get("containers") or []
-    if any(one.get("name") == SIDECAR["name"] for one in containers):
+    if any(container.get("name") == SIDECAR["name"] for container in containers):
         return {"allowed": True}
     operations: list[Object] = [{"op": "add", "path": "/spec/containers/-", "value": SIDECAR}]
     if (pod.get("metadata") or {}).get("annotations"):

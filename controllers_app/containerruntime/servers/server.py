@@ -103,7 +103,7 @@ def fault(spec: Object, image: Image, port: int, path: str | None) -> int | None
     if path is None or root is None:
         return None
     mounts = spec.get("volumeMounts") or ()
-    if any(root.startswith(one["mountPath"].rstrip("/")) for one in mounts):
+    if any(root.startswith(mount["mountPath"].rstrip("/")) for mount in mounts):
         return None
     name = path.partition("?")[0]
     known = f"{root}{name}{'index.html' if name.endswith('/') else ''}" in image.files

@@ -229,7 +229,12 @@ def _same(have: Object, wanted: Object) -> bool:
     def shown(item: Object) -> tuple[Any, ...]:
         owners = [owner["uid"] for owner in item["metadata"].get("ownerReferences") or ()]
         return (
-            sorted(map(str, (sorted(one.items(), key=str) for one in item.get("endpoints") or ()))),
+            sorted(
+                map(
+                    str,
+                    (sorted(endpoint.items(), key=str) for endpoint in item.get("endpoints") or ()),
+                )
+            ),
             meta.labels_of(item),
             meta.annotations_of(item),
             owners,

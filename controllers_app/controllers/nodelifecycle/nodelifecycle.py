@@ -135,7 +135,7 @@ class NodeLifecycleController(Controller):
     async def _empty(self, node: Object, key: str) -> Result:
         """Taints it so that its pods leave, if it may be emptied by now."""
         name, wanted = meta.name_of(node), (key, "NoExecute")
-        [opposite] = [one for one in _EMPTIES if one != wanted]
+        [opposite] = [empty for empty in _EMPTIES if empty != wanted]
         have = {_key(taint) for taint in _taints(node)}
         if wanted in have:
             return Result("is being emptied")
@@ -157,7 +157,7 @@ class NodeLifecycleController(Controller):
             return False
         have = {_key(taint) for taint in _taints(node)}
         if ready["status"] == "True":
-            return any(one in have for one in _EMPTIES)
+            return any(empty in have for empty in _EMPTIES)
         key = UNREACHABLE if ready["status"] == "Unknown" else NOT_READY
         return (key, "NoExecute") not in have
 

@@ -65,7 +65,7 @@ class Zones:
         }
         self._states = {zone: _state(*size) for zone, size in sizes.items()}
         was_halted = self.is_halted
-        self.is_halted = bool(zones) and all(one == FULL for one in self._states.values())
+        self.is_halted = bool(zones) and all(state == FULL for state in self._states.values())
         for zone, (ready, unready) in sizes.items():
             self._set_pace(zone, self._pace(zone, ready + unready))
         return self.is_halted != was_halted

@@ -42,7 +42,7 @@ class _Draft:
 
     def say(self, kind: str, status: str, reason: str, message: str) -> None:
         """Set a condition; its time is that of its last change."""
-        old = next((one for one in self._conditions if one["type"] == kind), None)
+        old = next((condition for condition in self._conditions if condition["type"] == kind), None)
         said = {
             "type": kind,
             "status": status,

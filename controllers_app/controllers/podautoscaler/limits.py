@@ -60,7 +60,7 @@ class History(msgspec.Struct):
             return
         events, side = (self.up, "scaleUp") if after > before else (self.down, "scaleDown")
         policies = behavior[side].get("policies") or ()
-        longest = max((one["periodSeconds"] for one in policies), default=0)
+        longest = max((policy["periodSeconds"] for policy in policies), default=0)
         _forget(events, now - longest * SECOND)
         events.append((now, abs(after - before)))
 

@@ -145,7 +145,7 @@ def utilization(figures: Figures, requests: dict[str, int], target: int) -> tupl
 
 def ratio(figures: Figures, target: int) -> tuple[float, int]:
     """(ratio of the average to what is aimed at, the average)."""
-    average = sum(one.value for one in figures.values()) // len(figures)
+    average = sum(figure.value for figure in figures.values()) // len(figures)
     return average / target, average
 
 

@@ -80,4 +80,4 @@ class EphemeralVolumeController(Controller):
 
 
 def _ephemeral(pod: Object) -> list[Object]:
-    return [one for one in pod["spec"].get("volumes") or () if "ephemeral" in one]
+    return [volume for volume in pod["spec"].get("volumes") or () if "ephemeral" in volume]

@@ -65,7 +65,7 @@ def ineligible(pod: PodInfo, filtered: Filtered, node: NodeInfo | None) -> str:
 
 def _was_preempted(pod: Object) -> bool:
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    target = [one for one in conditions if one["type"] == "DisruptionTarget"]
+    target = [condition for condition in conditions if condition["type"] == "DisruptionTarget"]
     if not target or not meta.is_deleting(pod):
         return False
     return bool(target[0]["status"] == "True" and target[0].get("reason") == REASON)

@@ -190,7 +190,7 @@ class InterPodAffinity(Plugin):
 def _selected(terms: Sequence[Term], pod: PodInfo) -> bool:
     """Whether all of the terms select the pod. As upstream's hint, without namespaces' labels."""
     return bool(terms) and all(
-        one.matches(pod.namespace, pod.labels, lambda namespace: {}) for one in terms
+        term.matches(pod.namespace, pod.labels, lambda namespace: {}) for term in terms
     )
 
 

@@ -168,7 +168,9 @@ class PodTopologySpread(Plugin):
         if len(nodes) == 2 and _taints(event.old) == _taints(event.new):
             if all(nodes[0].labels.get(c.key) == nodes[1].labels.get(c.key) for c in constraints):
                 return False
-        return any(all(one.key in node.labels for one in constraints) for node in nodes)
+        return any(
+            all(constraint.key in node.labels for constraint in constraints) for node in nodes
+        )
 
     # -- score ----------------------------------------------------------------------------------
 
@@ -317,11 +319,14 @@ def _counts_otherwise(constraints: list[Constraint], event: ClusterEvent, pod: P
     assert event.pod is not None
     now = event.pod.labels
     if event.what != POD_UPDATED or event.was is None:
-        return any(one.selector.matches(now) for one in constraints)
-    if event.tolerates_more(pod) and any(one.honor_taints for one in constraints):
+        return any(constraint.selector.matches(now) for constraint in constraints)
+    if event.tolerates_more(pod) and any(constraint.honor_taints for constraint in constraints):
         return True
     before = event.was.labels
-    return any(one.selector.matches(before) != one.selector.matches(now) for one in constraints)
+    return any(
+        constraint.selector.matches(before) != constraint.selector.matches(now)
+        for constraint in constraints
+    )
 
 
 def _taints(node: Object | None) -> object:
@@ -345,21 +350,22 @@ def _turned(scores: list[int], low: int, high: int) -> list[int]:
 def _own(pod: PodInfo, when: str) -> list[Constraint]:
     """The pod's own constraints of one sort."""
     out = []
-    for one in pod.spec.get("topologySpreadConstraints") or ():
-        if one["whenUnsatisfiable"] != when:
+    for constraint in pod.spec.get("topologySpreadConstraints") or ():
+        if constraint["whenUnsatisfiable"] != when:
             continue
-        selector = one.get("labelSelector")
+        selector = constraint.get("labelSelector")
         mine = pod.labels
-        keys = [key for key in one.get("matchLabelKeys") or () if key in mine]
+        keys = [key for key in constraint.get("matchLabelKeys") or () if key in mine]
         if keys:
             selector = selector or {}
             more = {**(selector.get("matchLabels") or {}), **{key: mine[key] for key in keys}}
             selector = {**selector, "matchLabels": more}
         out.append(
             Constraint(
-                one["topologyKey"], one["maxSkew"], labels.from_label_selector(selector),
-                one.get("minDomains") or 1,
-                one.get("nodeAffinityPolicy") != "Ignore", one.get("nodeTaintsPolicy") == "Honor",
+                constraint["topologyKey"], constraint["maxSkew"],
+                labels.from_label_selector(selector), constraint.get("minDomains") or 1,
+                constraint.get("nodeAffinityPolicy") != "Ignore",
+                constraint.get("nodeTaintsPolicy") == "Honor",
             )
         )  # fmt: skip
     return out

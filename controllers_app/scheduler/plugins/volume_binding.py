@@ -178,7 +178,9 @@ class VolumeBinding(VolumePlugin):
 def mounted(pod: PodInfo) -> Iterator[tuple[str, Object]]:
     """Each claim the pod mounts, with the volume that says so."""
     said = [
-        one for one in pod.spec["volumes"] if "persistentVolumeClaim" in one or "ephemeral" in one
+        volume
+        for volume in pod.spec["volumes"]
+        if "persistentVolumeClaim" in volume or "ephemeral" in volume
     ]
     return zip(pod.claims, said, strict=True)
 
@@ -211,5 +213,6 @@ def _is_in(term: Object, node: NodeInfo) -> bool:
     """Whether the node is where a class lets volumes be made."""
     expressions = term.get("matchLabelExpressions") or ()
     return bool(expressions) and all(
-        node.labels.get(one["key"]) in (one.get("values") or ()) for one in expressions
+        node.labels.get(expression["key"]) in (expression.get("values") or ())
+        for expression in expressions
     )

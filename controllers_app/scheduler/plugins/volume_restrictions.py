@@ -69,7 +69,7 @@ class VolumeRestrictions(VolumePlugin):
                 return False
             if not _named_claims(event.pod).isdisjoint(_named_claims(pod)):
                 return True
-            return any(_conflict(one, two) for one in _disks(pod) for two in _disks(event.pod))
+            return any(_conflict(disk, two) for disk in _disks(pod) for two in _disks(event.pod))
         if event.what == framework.NODE_ADDED:
             return True
         return event.new is not None and meta.key_of(event.new) in _named_claims(pod)
@@ -83,7 +83,7 @@ def _named_claims(pod: PodInfo) -> set[str]:
 
 
 def _disks(pod: PodInfo) -> list[Object]:
-    return [one for one in pod.spec.get("volumes") or () if not _DISKS.isdisjoint(one)]
+    return [volume for volume in pod.spec.get("volumes") or () if not _DISKS.isdisjoint(volume)]
 
 
 def _is_used(key: str, cache: Cache) -> bool:

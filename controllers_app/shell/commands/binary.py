@@ -144,7 +144,7 @@ async def gzip(call: Call) -> int:
     """gzip, gunzip and zcat."""
     flags, paths = options(call, "cdkfqvnt123456789")
     back = "d" in flags or call.name != "gzip"
-    level = next((int(one) for one in flags if one.isdigit()), 6)
+    level = next((int(flag) for flag in flags if flag.isdigit()), 6)
     code = 0
     for path in paths or ["-"]:
         to_output = path == "-" or "c" in flags or call.name == "zcat"

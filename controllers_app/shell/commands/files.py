@@ -66,7 +66,7 @@ async def ls(call: Call) -> int:
         if "a" in flags:
             entries = [(".", folder), ("..", folder), *entries]
         elif "A" not in flags:
-            entries = [one for one in entries if not one[0].startswith(".")]
+            entries = [entry for entry in entries if not entry[0].startswith(".")]
         if "l" in flags:
             call.out(f"total {sum(_size(node) // 1024 + 4 for _, node in entries)}\n")
         _listed(call, entries, flags)

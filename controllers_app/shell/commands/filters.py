@@ -165,7 +165,10 @@ async def cat(call: Call) -> int:
 
 async def head(call: Call) -> int:
     """head and tail."""
-    args = [f"-n{one[1:]}" if re.fullmatch(r"-\d+", one) else one for one in call.args]
+    args = [
+        f"-n{argument[1:]}" if re.fullmatch(r"-\d+", argument) else argument
+        for argument in call.args
+    ]
     flags, paths = options(call, "fFqv", "nc", args)
     first = call.name == "head"
     if first and not paths and "c" not in flags and flags.get("n", "10")[:1] != "-":
@@ -270,7 +273,7 @@ def _counted(call: Call, flags: dict[str, str], counts: list[int], name: str) ->
 
 
 async def seq(call: Call) -> int:
-    words = [one for one in call.args if re.fullmatch(r"-?\d{1,9}", one)]
+    words = [argument for argument in call.args if re.fullmatch(r"-?\d{1,9}", argument)]
     if len(words) != len(call.args) or not 1 <= len(words) <= 3:
         call.err(f"invalid number '{' '.join(call.args)[:40]}'" if call.args else "missing operand")
         return 1

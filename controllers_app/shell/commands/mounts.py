@@ -41,7 +41,7 @@ def _holding(call: Call, disks: Sequence[Mount], path: str) -> Mount:
     if call.machine.look(whole) is None:
         why = "can't find mount point" if call.machine.is_busybox else "No such file or directory"
         raise CommandError(f"df: {path}: {why}", 1)
-    above = [one for one in disks if f"{whole}/".startswith(one[1].rstrip("/") + "/")]
+    above = [disk for disk in disks if f"{whole}/".startswith(disk[1].rstrip("/") + "/")]
     return max(above, key=lambda one: len(one[1]))
 
 

@@ -288,7 +288,7 @@ def _curled(call: Call, code: int, why: str, silent: bool) -> int:
 
 
 async def nslookup(call: Call) -> int:
-    names = [one for one in call.args if not one.startswith("-")]
+    names = [argument for argument in call.args if not argument.startswith("-")]
     if not names:
         raise CommandError("nslookup: usage: nslookup [HOST]", 1)
     server, fault = call.machine.dns_address, call.machine.dns_fault()

@@ -100,7 +100,7 @@ async def env(call: Call) -> int:
     """env and printenv."""
     args = list(call.args)
     if call.name == "printenv" and args:
-        values = [call.shell.environment().get(one) for one in args]
+        values = [call.shell.environment().get(argument) for argument in args]
         for value in values:
             if value is not None:
                 call.out(value + "\n")
@@ -172,7 +172,7 @@ async def uptime(call: Call) -> int:
 
 
 async def which(call: Call) -> int:
-    found = [call.machine.where(one) for one in call.args if not one.startswith("-")]
+    found = [call.machine.where(argument) for argument in call.args if not argument.startswith("-")]
     for path in found:
         if path is not None:
             call.out(path + "\n")
@@ -260,8 +260,8 @@ async def xargs(call: Call) -> int:
         words = text.removesuffix("\0").split("\0")
     else:
         by_line = mark or "L" in flags
-        words = [one.strip() for one in text.splitlines()] if by_line else _quoted_words(text)
-    words = [one for one in words[:XARGS_MAX] if one]
+        words = [line.strip() for line in text.splitlines()] if by_line else _quoted_words(text)
+    words = [word for word in words[:XARGS_MAX] if word]
     await call.work(len(words))
     size = flags.get("n") or flags.get("L") or ("1" if mark else str(XARGS_MAX))
     if not size.isdecimal() or not int(size[:9]):
@@ -273,10 +273,10 @@ async def xargs(call: Call) -> int:
     for group in groups:
         await call.runner.step()
         if mark:
-            marks = sum(one.count(mark) for one in args)
+            marks = sum(argument.count(mark) for argument in args)
             if marks * len(group[0]) > WORDS_BYTES_MAX:
                 raise CommandError("xargs: argument list too long", 1)
-            line = [one.replace(mark, group[0]) for one in args or ["echo"]]
+            line = [argument.replace(mark, group[0]) for argument in args or ["echo"]]
         else:
             line = [*(args or ["echo"]), *(part for one in group for part in _parts(one, flags))]
         if "t" in flags:

@@ -81,7 +81,7 @@ class SocketLink(asyncio.Protocol):
     def send(self, messages: list[frames.Message]) -> None:
         """Sends one or more frames; drops them after `finish` and when the other end is closed."""
         if self._transport is not None and not self._finished and not self._transport.is_closing():
-            for some in pieces([one for one in messages if not self._is_put_off(one)]):
+            for some in pieces([message for message in messages if not self._is_put_off(message)]):
                 self._transport.write(frames.encode_frame(some))
             if self._large:
                 self._send_large()
@@ -149,7 +149,7 @@ class SocketLink(asyncio.Protocol):
                 self._received.setdefault(messages[0][1], bytearray()).extend(messages[0][2])
             else:
                 self._receive(
-                    [self._whole(one) for one in messages] if self._received else messages
+                    [self._whole(message) for message in messages] if self._received else messages
                 )
 
     def _whole(self, message: frames.Message) -> frames.Message:

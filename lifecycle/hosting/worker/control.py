@@ -206,7 +206,7 @@ class Controls:
         """Current objects under a prefix of the store."""
         prefix = str(args.get("prefix", "/registry/"))
         entries = host.cluster.store.range(prefix, limit=5000).entries
-        return {"objects": {one.key: _shown(one) for one in entries}}
+        return {"objects": {entry.key: _shown(entry) for entry in entries}}
 
     def _object_at(self, host: ClusterHost, args: Args) -> Args:
         key, revision = str(args.get("key", "")), args.get("revision")

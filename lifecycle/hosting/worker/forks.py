@@ -115,7 +115,7 @@ class Forks:
 
     def _of(self, host: ClusterHost) -> list[Args]:
         name = host.cluster.name
-        return [structs.asdict(one) for one in self._forks.values() if one.cluster == name]
+        return [structs.asdict(fork) for fork in self._forks.values() if fork.cluster == name]
 
     def _fork(self, host: ClusterHost, args: Args) -> Args:
         if host is not self._origin:

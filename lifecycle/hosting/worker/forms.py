@@ -38,7 +38,7 @@ def of_request(cluster: Cluster, seq: int) -> Object:
     if not records or records[0]["seq"] != seq or records[0]["kind"] != "request":
         raise KeyError(seq)
     opened = records[0]
-    own = [one for one in records if one["span"] == seq]
+    own = [record for record in records if record["span"] == seq]
     write = next((one for one in reversed(own) if one["kind"] == "write"), None)
     call = _call(cluster, opened, records) if opened["outside"] else None
     forms = {

@@ -248,12 +248,12 @@ def _se_linux(metadata: Object, spec: Object, minor: int) -> Violation | None:
         return None
     holders = [spec, *bad] if pod_is_bad else bad
     options = [_context(holder)["seLinuxOptions"] for holder in holders]
-    types = sorted({one["type"] for one in options if one.get("type", "") not in known})
+    types = sorted({option["type"] for option in options if option.get("type", "") not in known})
     data = [f"{_plural('type', len(types))} {_quoted(types)}"] if types else []
     data += [
         f"{field} may not be set"
         for field in ("user", "role")
-        if any(one.get(field) for one in options)
+        if any(option.get(field) for option in options)
     ]
     return Violation(
         "seLinuxOptions",

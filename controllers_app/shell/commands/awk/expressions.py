@@ -137,7 +137,7 @@ class Expressions:
         return self._fields[at - 1] if at <= len(self._fields) else None
 
     async def _key(self, subscripts: list[Node]) -> str:
-        found = [self.string(await self.value(one)) for one in subscripts]
+        found = [self.string(await self.value(subscript)) for subscript in subscripts]
         return found[0] if len(found) == 1 else joined(self.text("SUBSEP"), found)
 
     async def set(self, target: Node, value: Value) -> None:

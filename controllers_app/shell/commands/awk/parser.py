@@ -268,7 +268,7 @@ class _Parser:
 
     def _for(self) -> Node:
         self._need("(")
-        here = [one.kind for one in self._tokens[self._at : self._at + 4]]
+        here = [token.kind for token in self._tokens[self._at : self._at + 4]]
         if here == ["name", "in", "name", ")"]:
             name, _, array, _ = (self._take().text for _ in range(4))
             return ("each", name, array, self._body())
