@@ -50,8 +50,8 @@ _PARTS = {
     "VsVX": ("persistentvolumes", "csinodes.storage.k8s.io"),
     "VVX": ("volumeattachments.storage.k8s.io",),
     "VsUVX": ("persistentvolumeclaims",),
-    "VsVXU": (
-        "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
+    "VsVXU": ("roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io"),
+    "VSVSUX": (
         "rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
     ),
     "VUX": ("clustertrustbundles.certificates.k8s.io",),

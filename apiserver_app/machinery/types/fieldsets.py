@@ -156,9 +156,9 @@ def _element_text(element: str) -> str:
     if kind == "f":
         return f".{rest}"
     if kind == "k":
-        pairs = (f"{name}={go_json(value)}" for name, value in json.loads(rest).items())
+        pairs = (f"{name}={_as_it_is(value)}" for name, value in json.loads(rest).items())
         return f"[{','.join(pairs)}]"
-    return f"[={rest}]" if kind == "v" else f"[{rest}]"
+    return f"[={_as_it_is(json.loads(rest))}]" if kind == "v" else f"[{rest}]"
 
 
 def in_order(trie: Trie) -> Trie:

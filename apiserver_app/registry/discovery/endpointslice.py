@@ -54,25 +54,36 @@ class EndpointSliceStrategy(Strategy):
         metadata["generation"] = (before.get("generation") or 0) + (not same)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
+        errs = self._around(obj)
+        return errs + self._endpoints(obj)
+
+    def _around(self, obj: Object) -> list[FieldError]:
+        """What is wrong but for the endpoints."""
         errs: list[FieldError] = []
         kind = obj.get("addressType") or ""
-        endpoints = obj.get("endpoints") or ()
         if not kind:
             errs.append(errors.required("addressType"))
         elif kind not in _TYPES:
             errs.append(errors.not_supported("addressType", kind, _TYPES))
+        _ports(obj, errs)
+        return errs
+
+    def _endpoints(self, obj: Object) -> list[FieldError]:
+        errs: list[FieldError] = []
+        kind, endpoints = obj.get("addressType") or "", obj.get("endpoints") or ()
         if len(endpoints) > ENDPOINTS_MAX:
             errs.append(errors.too_many("endpoints", len(endpoints), ENDPOINTS_MAX))
         else:
             for index, endpoint in enumerate(endpoints):
                 _endpoint(endpoint, kind, f"endpoints[{index}]", errs)
-        _ports(obj, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         if any(obj.get(name) != old.get(name) for name in ("endpoints", "ports", "addressType")):
-            errs += self.validate(ctx, obj)
+            errs += self._around(obj)
+        if obj.get("endpoints") != old.get("endpoints"):  # older releases took what is refused now
+            errs += self._endpoints(obj)
         if obj.get("addressType") != old.get("addressType"):
             value = obj.get("addressType") or ""
             errs.append(errors.invalid_value("addressType", value, "field is immutable"))

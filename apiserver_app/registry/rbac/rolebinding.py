@@ -57,7 +57,7 @@ class RoleBindingStrategy(Strategy):
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        errs = self.validate(ctx, obj)
+        errs: list[FieldError] = []
         role = obj["roleRef"]
         if role != old.get("roleRef"):
             parts = ", ".join(
