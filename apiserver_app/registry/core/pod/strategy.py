@@ -194,12 +194,7 @@ class PodStrategy(Strategy):
         if not spec.get("serviceAccountName"):
             _tokens_without_account(spec.get("volumes") or (), errs)
         for group in ("containers", "initContainers"):
-            for index, container in enumerate(spec.get(group) or ()):
-                image = container.get("image") or ""
-                if image[:1].isspace() or image[-1:].isspace():
-                    text = "must not have leading or trailing whitespace"
-                    at = f"spec.{group}[{index}].image"
-                    errs.append(errors.invalid_value(at, image, text))
+            update.images(spec.get(group) or (), f"spec.{group}", errs)
 
 
 def _gated(now: int) -> dict[str, Any]:

@@ -57,6 +57,19 @@ def changed_annotations(obj: Object, old: Object, errs: list[FieldError]) -> Non
     validation.pod_annotations(after, obj["spec"], "metadata.annotations", errs)
 
 
+def images(
+    containers: Sequence[Spec], path: str, errs: list[FieldError], *, required: bool = False
+) -> None:
+    """Validates what only a pod itself is held to, not a template."""
+    for index, container in enumerate(containers):
+        image, at = container.get("image") or "", f"{path}[{index}].image"
+        if required and not image:
+            errs.append(errors.required(at))
+        if image != image.strip():
+            text = "must not have leading or trailing whitespace"
+            errs.append(errors.invalid_value(at, image, text))
+
+
 def spec(after: Spec, before: Spec, version: Release, errs: list[FieldError]) -> None:
     """Validates an ordinary update whose spec differs."""
     for group in _GROUPS:
@@ -64,6 +77,7 @@ def spec(after: Spec, before: Spec, version: Release, errs: list[FieldError]) ->
             text = "pod updates may not add or remove containers"
             errs.append(errors.forbidden_value(f"spec.{group}", text))
             return
+        images(after.get(group) or (), f"spec.{group}", errs, required=True)
     if not _deadline(after, before, errs):
         return
     _tolerations(after, before, errs)
