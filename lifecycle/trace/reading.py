@@ -68,7 +68,7 @@ class Checked:
         first, last = self.header["first"], self.header["last"]
         seq, t = first - 1, 0
         for number, line, is_ended in self._lines:
-            if not is_ended and seq < last and not _is_json(line):
+            if not is_ended and seq < last and _is_cut(line):
                 break
             seq += 1
             t = _check_line(line, number, seq, t)
@@ -186,12 +186,15 @@ def _small(raw: msgspec.Raw) -> Any:
     return orjson.loads(bytes(raw)) if len(raw) <= _SMALL_BYTES else None
 
 
-def _is_json(line: bytes) -> bool:
+def _is_cut(line: bytes) -> bool:
+    """Whether a line without an end stops in the middle of a record, else sound."""
     try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
+        _record.decode(line)
+    except (msgspec.ValidationError, RecursionError):
         return False
-    return True
+    except msgspec.DecodeError:
+        return True
+    return False
 
 
 def _line(number: int, parts: list[bytes], is_ended: bool) -> Iterator[tuple[int, bytes, bool]]:
