@@ -140,6 +140,18 @@ class Sight:
             })))"""
         )
 
+    def back_to(self, part: str) -> None:
+        """Back, hop by hop and request by request, until that part is seen.
+
+        How far that is depends on what the cluster's components have asked for since.
+        """
+        for _ in range(400):
+            if self.page.locator(part).count():
+                return
+            self.press("Shift+ArrowLeft", "ArrowLeft")
+            self.settle()
+        raise AssertionError(f"{part} was never seen")
+
     def until(self, script: str, *arguments: Any) -> Any:
         """Wait for a script to answer something true."""
         found = self.page.wait_for_function(script, arg=list(arguments), timeout=WAIT_MS)

@@ -116,17 +116,7 @@ def search(sight: Sight) -> None:
 
 
 def back_to(part: str) -> Callable[[Sight], None]:
-    """Back, request by request, until that part is seen."""
-
-    def go(sight: Sight) -> None:
-        for _ in range(60):
-            if sight.page.locator(part).count():
-                return
-            sight.press("Shift+ArrowLeft", "ArrowLeft")
-            sight.settle()
-        raise AssertionError(f"{part} was never seen")
-
-    return go
+    return lambda sight: sight.back_to(part)
 
 
 def chosen(sight: Sight) -> None:

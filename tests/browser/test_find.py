@@ -70,7 +70,10 @@ def test_heartbeats_are_marks_once_their_chip_is_pressed(look: Look) -> None:
     chip.click()
 
     expect(chip).to_have_attribute("aria-pressed", "true")
-    sight.says(sight.page.locator(".found li").first, "Lease")
+    hits = sight.page.locator(".found li")
+    sight.says(hits.filter(has_text="Lease").first, "Lease")
+    heartbeat = re.compile(r"Lease|PATCH Node node-\d\s*status")
+    expect(hits.filter(has_not_text=heartbeat)).to_have_count(0)
 
 
 def test_where_the_pointer_is_on_the_axis_stands_what_was_then(look: Look, demo: Demo) -> None:

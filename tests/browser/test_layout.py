@@ -62,22 +62,12 @@ def other_language(sight: Sight) -> None:
     sight.until("([before]) => document.documentElement.lang !== before", before)
 
 
-def back_to(sight: Sight, part: str) -> None:
-    """Back, request by request, until that part is seen."""
-    for _ in range(60):
-        if sight.page.locator(part).count():
-            return
-        sight.press("Shift+ArrowLeft", "ArrowLeft")
-        sight.settle()
-    raise AssertionError(f"{part} was never seen")
-
-
 # in this order, each from where the one before ended
 MOMENTS: dict[str, Callable[[Sight], None]] = {
     "held": lambda sight: expect(sight.held).to_be_visible(),
-    "refused": lambda sight: back_to(sight, ".gate.is-deny"),
-    "at rest": lambda sight: back_to(sight, ".slim"),
-    "decision": lambda sight: back_to(sight, ".board table"),
+    "refused": lambda sight: sight.back_to(".gate.is-deny"),
+    "at rest": lambda sight: sight.back_to(".slim"),
+    "decision": lambda sight: sight.back_to(".board table"),
     "gates": lambda sight: sight.page.locator("#api h2 button").click(),
     "live": lambda sight: sight.press("l"),
     "objects": lambda sight: sight.page.locator(".bench [role=tab]").last.click(),

@@ -26,13 +26,13 @@ def test_nothing_is_cut_covered_or_too_small_for_a_finger(
     sight = look(size, query=query)
     assert_laid_out(sight)
     for part in (".map[data-focus=scheduler]", ".map[data-focus=api]"):
-        back_to(sight, part)
+        sight.back_to(part)
         assert_laid_out(sight)
 
 
 def test_a_follower_sees_headline_gates_and_controls_at_once(look: Look) -> None:
     sight = look(PHONE)
-    back_to(sight, ".map[data-focus=api]")
+    sight.back_to(".map[data-focus=api]")
 
     expect(sight.headline).to_be_in_viewport(ratio=1)
     expect(sight.gate("authentication")).to_be_in_viewport(ratio=1)
@@ -49,16 +49,6 @@ def test_a_manifest_is_sent_and_its_end_is_read_on_a_phone(look: Look) -> None:
     sight.says(sight.headline, "1 of 1 pods are ready")
     sight.button("Speed max").click()
     expect(sight.button("×10")).to_be_in_viewport(ratio=1)
-
-
-def back_to(sight: Sight, part: str) -> None:
-    """Back, hop by hop and request by request, until that part is seen."""
-    for _ in range(60):
-        if sight.page.locator(part).count():
-            return
-        sight.press("Shift+ArrowLeft", "ArrowLeft")
-        sight.settle()
-    raise AssertionError(f"{part} was never seen")
 
 
 def assert_laid_out(sight: Sight) -> None:
