@@ -6,7 +6,6 @@ Models kubernetes staging/src/k8s.io/client-go/transport/round_trippers.go (SetA
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Iterable
 
 from apiserver_app.machinery.meta import User
 from apiserver_app.machinery.releases import Release
@@ -32,11 +31,3 @@ def headers(user: User, version: Release) -> list[tuple[str, str]]:
 def is_claim(name: str) -> bool:
     """Reports whether a lower-case header claims an identity: a client's own is dropped."""
     return name in (USER, UID, GROUP) or name.startswith(EXTRA)
-
-
-def joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Indexes by name; several values are joined as one list, as HTTP reads them."""
-    out: dict[str, str] = {}
-    for name, value in pairs:
-        out[name] = f"{out[name]}, {value}" if name in out else value
-    return out

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from apiserver_app.cel.program import Program
     from apiserver_app.cel.types import Type
 
-PER_CALL_LIMIT = 1_000_000
 # total of all expressions of one binding or one custom resource
 RUNTIME_BUDGET = 10_000_000
 MATCH_CONDITIONS_BUDGET = 2_500_000
@@ -65,7 +64,6 @@ def compile(
 
 __all__ = [
     "MATCH_CONDITIONS_BUDGET",
-    "PER_CALL_LIMIT",
     "RUNTIME_BUDGET",
     "CompileError",
     "CostExceeded",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "x509: certificate signed by unknown authority"
 FAILED = "tls: failed to verify certificate: "
-_BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+_BEGIN = "-----BEGIN CERTIFICATE-----"
 
 
 def refusal(shown: str, ca_pem: str, cluster_ca: str, host: str, now: int) -> str:

@@ -39,8 +39,6 @@ from apiserver_app.registry.generic import Selection, Storage
 from apiserver_app.registry.strategy import Context, Strategies, Strategy
 from apiserver_app.registry.watchcache import WatchCache
 
-_READS = ("get", "list", "watch")
-
 
 class FlowControl(Protocol):
     def admit(self, request: Any) -> decision.Decision | Awaitable[decision.Decision]:

@@ -9,7 +9,6 @@ pkg/endpoints/filters/{audit_init,cachecontrol,warning}.go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from apiserver_app.http import encode
 from apiserver_app.http.exchange import Headers
@@ -42,19 +41,6 @@ def _plain_headers(error: ApiError) -> Headers:
     if error.retry_after:
         headers.append(("Retry-After", str(error.retry_after)))
     return headers
-
-
-def success(details: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Returns the Status of a success, as a delete answers when the object is removed at once."""
-    out: dict[str, Any] = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Success",
-    }
-    if details:
-        out["details"] = details
-    return out
 
 
 def common_headers(

@@ -18,7 +18,6 @@ from apiserver_app.machinery.syntax import quantity
 DOMAIN = "cluster.local"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LETTERS_MAX, VARIABLES_MAX = 1 << 20, 10_000  # of all variables, or words, of a process
-_DIVISORS = {"cpu": "1", "memory": "1", "ephemeral-storage": "1"}
 _REFERENCE = re.compile(r"\$(\$|\(([^()]*)\))")
 Lookup = Callable[[str, str, str], Object | None]
 

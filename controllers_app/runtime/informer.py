@@ -121,12 +121,6 @@ class Informer:
             self._add_view(index)
         return self
 
-    def index_by_namespace(self) -> Informer:
-        return self.index("namespace", indexes.by_namespace)
-
-    def index_by_controller(self) -> Informer:
-        return self.index("controller", indexes.by_controller)
-
     def census(self, name: str, of: indexes.ValueOf, facts: indexes.FactsOf) -> Informer:
         """Adds a count of objects by value and facts, which costs nothing to read."""
         if name not in self._censuses:

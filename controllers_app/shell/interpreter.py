@@ -23,7 +23,6 @@ from controllers_app.shell.machine import Machine
 from controllers_app.shell.streams import Io, Kept, Runner, Sink, Taken
 from controllers_app.shell.syntax import Compound, Redirect, ShellSyntaxError, Simple
 
-_DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/proc/1/fd/1", "/proc/1/fd/2")
 DEPTH_MAX = 16  # of shells in shells and functions in functions
 COPIED = 4000  # bytes that an operation copies
 PIECE = 8 * 1024  # bytes that are written at once

@@ -115,11 +115,11 @@ def cron(number: int) -> dict[str, Any]:
     return obj("CronJob", f"c{number}", "batch/v1", spec=spec)
 
 
-def upgraded(path: str, protocol: str = "v5.channel.k8s.io", more: bytes = b"") -> bytes:
+def upgraded(path: str, more: bytes = b"") -> bytes:
     head = [
         f"GET {path} HTTP/1.1", "Host: bench", "Connection: Upgrade", "Upgrade: websocket",
         "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-        f"Sec-WebSocket-Protocol: {protocol}", "", "",
+        "Sec-WebSocket-Protocol: v5.channel.k8s.io", "", "",
     ]  # fmt: skip
     return "\r\n".join(head).encode() + more
 

@@ -15,8 +15,6 @@ from apiserver_app.machinery.kernel import WHERE
 FILE = "quarantine.json"
 TIMES = 2  # so often, and it is not run again
 ENTRIES_MAX = 200
-# what can be left out while all else goes on, by how its label begins
-KINDS = ("container ", "request ")
 
 
 def note(data_dir: Path, label: str, stacks: str) -> int:

@@ -7,7 +7,7 @@ stands: it is not made into objects.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import msgspec
@@ -28,8 +28,6 @@ _HEADER_TYPES: dict[str, type] = {
 }  # fmt: skip
 _WORDS = {str: "text", int: "number"}
 _GZIP = b"\x1f\x8b"
-
-Lines = Iterable[tuple[int, bytes, bool]]  # the number, the line, whether it was ended
 
 
 class TraceError(Exception):

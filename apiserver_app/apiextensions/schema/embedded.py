@@ -28,10 +28,10 @@ def has_embedded(node: Node | None) -> bool:
     return any(has_embedded(child) for child in node.properties.values())
 
 
-def coerce(value: Any, node: Node | None, decode: DecodeMetadata, path: str = "") -> list[str]:
+def coerce(value: Any, node: Node | None, decode: DecodeMetadata) -> list[str]:
     """Decodes the metadata of embedded resources in place; returns messages for unknown fields."""
     unknown: list[str] = []
-    _coerce(value, node, decode, path, unknown)
+    _coerce(value, node, decode, "", unknown)
     return sorted(unknown)
 
 

@@ -74,13 +74,11 @@ class BearerTokens:
     def __init__(
         self,
         authenticators: Sequence[TokenAuthenticator],
-        success_seconds: float = SUCCESS_SECONDS,
-        failure_seconds: float = FAILURE_SECONDS,
         audiences: Sequence[str] = (),
     ) -> None:
         self.authenticators = tuple(authenticators)
         self.audiences = tuple(audiences)
-        self.cache = TokenCache(success_seconds, failure_seconds)
+        self.cache = TokenCache(SUCCESS_SECONDS, FAILURE_SECONDS)
 
     def replace(self, authenticators: Sequence[TokenAuthenticator]) -> None:
         """Replaces the authenticators; cached answers stay valid."""

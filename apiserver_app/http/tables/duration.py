@@ -6,7 +6,7 @@ Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/duration/duration.go.
 from __future__ import annotations
 
 SECOND = 1_000_000
-_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86_400, 365
+_MINUTE, _HOUR, _YEAR = 60, 3600, 365
 
 
 def human(micros: int) -> str:

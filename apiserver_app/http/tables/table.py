@@ -129,11 +129,6 @@ def one(key: str, obj: Object, now: int, **options: Any) -> bytes:
     return table.form(metadata).compact([table.row(obj)])[:-1]
 
 
-def watch_line(kind: str, key: str, obj: Object, now: int, **options: Any) -> bytes:
-    """A watch event whose object is a Table of one row; `headers` with the first one only."""
-    return encode.watch_line(kind, one(key, obj, now, **options))
-
-
 def include_object(params: Mapping[str, Sequence[str]]) -> str:
     """The `includeObject` parameter: None, Metadata or Object."""
     values = params.get("includeObject")

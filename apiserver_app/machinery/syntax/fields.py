@@ -66,9 +66,6 @@ class FieldSelector:
         return f"FieldSelector({str(self)!r})"
 
 
-EVERYTHING = FieldSelector(())
-
-
 @functools.lru_cache(maxsize=SELECTORS_CACHED_MAX)
 def parse(text: str) -> FieldSelector:
     """Parses a selector; "" selects everything. Raises a 400."""

@@ -184,8 +184,8 @@ def milli_value(text: str | float) -> int:
     return _scaled(text if isinstance(text, str) else _number_text(text), MILLI)
 
 
-def from_value(value: int, format_: str = DECIMAL_SI) -> Quantity:
-    return Quantity(value, 0, format_)
+def from_value(value: int) -> Quantity:
+    return Quantity(value, 0, DECIMAL_SI)
 
 
 def from_milli(value: int, format_: str = DECIMAL_SI) -> Quantity:

@@ -60,8 +60,6 @@ class Claims:
         owner_resource: str,
         matches: Matches,
     ) -> None:
-        self.adopted = 0
-        self.released = 0
         self._client = client
         self._resource = resource
         self._owner = owner
@@ -92,17 +90,13 @@ class Claims:
         await self._check_can_adopt()
         reference = controller_reference(self._owner)
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": [reference]}}
-        if not await self._try_patch(obj, patch, "NotFound"):
-            return False
-        self.adopted += 1
-        return True
+        return await self._try_patch(obj, patch, "NotFound")
 
     async def _release(self, obj: Object) -> None:
         reference = {"$patch": "delete", "uid": meta.uid_of(self._owner)}
         patch = {"metadata": {"uid": meta.uid_of(obj), "ownerReferences": [reference]}}
         # Invalid: the object was replaced, or has no such owner any more
-        if await self._try_patch(obj, patch, "NotFound", "Invalid"):
-            self.released += 1
+        await self._try_patch(obj, patch, "NotFound", "Invalid")
 
     async def _try_patch(self, obj: Object, patch: Object, *ignored: str) -> bool:
         with errors.ignoring(*ignored):

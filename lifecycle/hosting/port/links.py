@@ -17,20 +17,7 @@ from lifecycle.hosting.port import edgeport, frames
 POLL_BYTES = 1 << 18
 PIECE_BYTES = 16 << 20  # the size at which frames, and single bodies, are split
 LARGE_BYTES = 64 << 10  # a body beyond this crosses in parts, between which all else overtakes it
-HOSTS = ("socket", "loop", "channels")
 _BODY = 7  # of a "req"
-
-
-def check_host(name: str) -> str:
-    """Returns the name if it is a supported transport. Raises ValueError."""
-    if name not in HOSTS:
-        raise ValueError(f"{name!r} is no host of the port; there are {', '.join(HOSTS)}")
-    if name == "channels":
-        raise ValueError(
-            "the port over the channel layer is not available yet; use the socket pair, "
-            "which is the default"
-        )
-    return name
 
 
 def pieces(messages: list[frames.Message]) -> Iterator[list[frames.Message]]:

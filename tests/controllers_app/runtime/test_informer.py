@@ -5,6 +5,7 @@ from __future__ import annotations
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.kernel import Kernel
+from controllers_app.runtime import indexes
 from controllers_app.runtime.informer import Informer, InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup
 from tests.controllers_app.runtime.mini import MiniApi, RecordingProbe, advance, pod, settle
@@ -28,7 +29,8 @@ class Seen:
 
 
 def started(kernel: Kernel, probe: RecordingProbe, api: MiniApi) -> Informer:
-    informer = Informer(kernel, api, probe, "pods").index_by_namespace().index_by_controller()
+    informer = Informer(kernel, api, probe, "pods")
+    informer.index("namespace", indexes.by_namespace).index("controller", indexes.by_controller)
     kernel.spawn("informer", informer.run())
     return informer
 

@@ -22,7 +22,7 @@ SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDAT
     1, 2, 3, 4, 6, 7, 8, 9,
 )  # fmt: skip
 FLAG_FIN = 1
-PROTOCOL_ERROR, INVALID_STREAM, REFUSED_STREAM, CANCEL = 1, 2, 3, 5
+REFUSED_STREAM = 3
 FRAME_BYTES_MAX = 1 << 20
 HEADERS_BYTES_MAX = 64 << 10
 HEADERS_MAX = 256
@@ -77,8 +77,8 @@ class Codec:
         body = struct.pack(">IIH", stream, 0, 0) + self._block(headers)
         return _control(SYN_STREAM, FLAG_FIN if fin else 0, body)
 
-    def syn_reply(self, stream: int, headers: Headers | None = None) -> bytes:
-        return _control(SYN_REPLY, 0, struct.pack(">I", stream) + self._block(headers or {}))
+    def syn_reply(self, stream: int) -> bytes:
+        return _control(SYN_REPLY, 0, struct.pack(">I", stream) + self._block({}))
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -297,9 +297,8 @@ class EdgeServer(daphne_server.Server):
         application: Application,
         ready: Callable[[], None],
         refusal: Callable[[dict[str, Any]], list[dict[str, Any]] | None],
-        times: Times = Times(),  # noqa: B008
     ) -> None:
-        self.times = times
+        self.times = Times()
         self.refusal = refusal  # asked before an upload is taken in
         super().__init__(
             application,

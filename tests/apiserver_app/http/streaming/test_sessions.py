@@ -438,7 +438,7 @@ def test_any_order_of_frames_is_answered_or_ends_the_connection(
         frames = (
             codec.syn_stream(stream, given, fin=dice.random() < 0.1),
             framing.data(stream, dice.randbytes(dice.randrange(40)), fin=dice.random() < 0.2),
-            framing.rst_stream(stream, framing.CANCEL),
+            framing.rst_stream(stream, framing.REFUSED_STREAM),
             framing.ping(dice.randrange(9)),
             framing.goaway(stream),
             dice.randbytes(12),

@@ -469,14 +469,6 @@ def test_what_is_no_frame_is_refused(body: bytes) -> None:
         list(frames.FrameReader().feed(body))
 
 
-def test_unknown_hosts_and_the_missing_one_are_refused_by_name() -> None:
-    assert links.check_host("socket") == "socket"
-    with pytest.raises(ValueError, match="over the channel layer is not available yet"):
-        links.check_host("channels")
-    with pytest.raises(ValueError, match="'carrier pigeon' is no host of the port"):
-        links.check_host("carrier pigeon")
-
-
 def test_what_was_there_at_once_is_not_for_the_client_to_keep_up_with(
     run: Callable[[Test], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
