@@ -15,6 +15,10 @@ from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
+# nodes that are drawn as the same in both
+FADED = """(nodes) => nodes.filter((one) => getComputedStyle(one).borderTopStyle === 'dotted')
+  .map((one) => one.querySelector('h2').textContent)"""
+IDS = "() => [...new Set([...document.querySelectorAll('[id]')].map(({ id }) => id))]"
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +30,20 @@ def made(demo: Demo) -> dict[str, Any]:
         one for one in asking.records(demo)
         if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "one")
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def parted(demo: Demo, made: dict[str, Any]) -> str:
+    """A fork whose pod went to another node, because its own was tainted there."""
+    node = node_of(demo)
+    name = str(fork(demo, made["seq"])["name"])
+    asking.until(lambda: forks(demo)[name]["state"] == "ready")
+    where = f"/viz/v1/clusters/{name}"
+    taint(demo, where, node)
+    control(demo, where, action="speed", speed="max")
+    control(demo, where, action="resume")
+    asking.until(lambda: moved(demo, where, node))
+    return name
 
 
 def test_a_pod_goes_elsewhere_in_a_fork_whose_node_is_tainted(
@@ -74,19 +92,10 @@ def test_a_pod_goes_elsewhere_in_a_fork_whose_node_is_tainted(
 
 
 def test_the_other_cluster_is_drawn_thin_beneath_and_its_pods_where_they_are(
-    look: Look, demo: Demo, made: dict[str, Any]
+    look: Look, demo: Demo, parted: str
 ) -> None:
-    node = node_of(demo)
-    [own] = (
-        one.rpartition("-")[2] for one in asking.objects(demo, "pods") if one.startswith("one-")
-    )
-    name = fork(demo, made["seq"])["name"]
-    asking.until(lambda: forks(demo)[name]["state"] == "ready")
-    where = f"/viz/v1/clusters/{name}"
-    taint(demo, where, node)
-    control(demo, where, action="speed", speed="max")
-    control(demo, where, action="resume")
-    asking.until(lambda: moved(demo, where, node))
+    node, name = node_of(demo), parted
+    own = pod_of(demo, asking.CLUSTER)
     sight = look(ROOMY, query=f"theme=light&lang=en&cluster={name}")
     thin = sight.page.locator(".plot .second-bar")
     expect(thin).to_have_count(0)
@@ -106,6 +115,86 @@ def test_the_other_cluster_is_drawn_thin_beneath_and_its_pods_where_they_are(
     sight.says(sight.page.locator(".timeline .tools"), f"thin bars: {name}")
     sight.says(sight.page.locator(f"#n-{node} .pods .is-parted.is-first"), own)
     sight.says(sight.page.locator(".pods .is-parted.is-first").filter(has_text=name), name)
+
+
+def test_the_map_splits_into_both_clusters_and_marks_what_parted_first_in_each(
+    look: Look, demo: Demo, parted: str
+) -> None:
+    node = node_of(demo)
+    sight = look(COMPACT, query=f"theme=light&lang=en&cluster={parted}")
+    halves = sight.page.locator(".half")
+
+    sight.press("s")
+
+    expect(halves).to_have_count(2)
+    for half, cluster in ((halves.first, "demo"), (halves.last, parted)):
+        pod = pod_of(demo, f"/viz/v1/clusters/{cluster}")
+        sight.says(half.get_by_role("heading", level=2).first, cluster)
+        sight.says(
+            half.locator(".first-parted"), re.compile(rf"^{pod}: {node} → node-\d at \+\d+ ms$")
+        )
+        expect(half.locator(".pods .is-parted.is-first")).to_have_text(pod)
+        expect(half.locator(".pods .is-parted")).to_have_count(1)
+        its = str(half.locator(".node:has(.is-first) h2").inner_text())
+        same = {"node-1", "node-2", "node-3"} - {node, its}
+        assert set(half.locator(".node").evaluate_all(FADED)) == same
+    times = [str(half.locator(".second").first.inner_text()) for half in halves.all()]
+    assert times[0] == times[1]
+    expect(sight.page.locator("[id]")).to_have_count(len(sight.page.evaluate(IDS)))
+    assert_well(sight)
+
+
+def test_the_halves_go_back_together_and_one_leads_to_the_other_cluster(
+    look: Look, demo: Demo, parted: str
+) -> None:
+    sight = look((1920, 1080), query=f"theme=projector&lang=en&cluster={parted}")
+    halves = sight.page.locator(".half")
+    sight.button("Compare with demo").click()
+    sight.button("Split the map").click()
+    halves.last.locator("button.first-parted").click()
+    sight.says(sight.moment, "in the past")
+    at = halves.first.locator(".second").first
+    assert at.inner_text() == halves.last.locator(".second").first.inner_text()
+    assert_well(sight)
+
+    while halves.last.locator("button.first-parted").count():
+        sight.press("ArrowLeft")
+        sight.settle()
+
+    expect(halves.get_by_text("no difference has come of it yet")).to_have_count(2)
+    expect(sight.page.locator(".half .pods .is-parted")).to_have_count(0)
+    assert_well(sight)
+    while not halves.locator(".board").count():
+        sight.press("ArrowLeft")
+        sight.settle()
+    expect(halves.first.locator(".board td.is-deny")).to_have_count(0)
+    expect(halves.last.locator(".board td.is-deny")).to_have_count(1)
+    assert_well(sight)
+    halves.first.locator(".board h2 button").click()
+    expect(sight.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
+    expect(sight.page.locator(".half.is-open h2").first).to_have_text("demo")
+    expect(halves.first).to_have_class(re.compile("is-open"))
+    sight.press("Escape")
+    expect(halves).to_have_count(0)
+    sight.says(sight.page.locator(".timeline .tools"), f"thin bars: {parted}")
+
+
+def test_on_a_phone_the_halves_stand_one_below_the_other(
+    look: Look, demo: Demo, parted: str
+) -> None:
+    sight = look((390, 844), query=f"theme=dark&lang=zh&cluster={parted}")
+
+    sight.button("与 demo 比较").click()
+    sight.button("拆分地图").click()
+
+    halves = sight.page.locator(".half")
+    expect(halves).to_have_count(2)
+    sight.page.evaluate("scrollTo(0, 0)")
+    assert_well(sight)
+    above, below = halves.first.bounding_box(), halves.last.bounding_box()
+    assert sight.page.evaluate(measures.TARGETS) == []
+    assert above and below
+    assert below["y"] >= above["y"] + above["height"] and below["width"] > 300
 
 
 def test_the_list_of_clusters_leads_to_a_fork_and_removes_it(
@@ -197,6 +286,13 @@ def moved(demo: Demo, cluster: str, node: str) -> bool:
     """Whether the pod was bound, and not to the node."""
     found = json.loads(demo.get(f"{cluster}/comparison").read())["differences"]
     return any(one["what"] == "spec.nodeName" and one["there"] == node for one in found)
+
+
+def pod_of(demo: Demo, cluster: str) -> str:
+    """The last part of the name of the one pod."""
+    found = json.loads(demo.get(f"{cluster}/objects?prefix=/registry/pods/default/one-").read())
+    [name] = found["objects"]
+    return str(name).rpartition("-")[2]
 
 
 def node_of(demo: Demo) -> str:

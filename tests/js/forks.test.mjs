@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byObject, differenceText, isFork, originOf } from '../../static/js/core/forks.js';
-import { SecondTrack, partedPods } from '../../static/js/core/secondtrack.js';
+import { SecondTrack, partedNodes, partedPods } from '../../static/js/core/secondtrack.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
 
@@ -96,4 +96,33 @@ test('the bars of the other cluster are those of its records behind the fork', (
   for (const lane of ['etcd', 'deployment', 'scheduler', 'node-2']) assert.ok(bars.has(lane), lane);
   const since = must(records.find((one) => one.seq > from)).t;
   for (const bar of [...bars.values()].flat()) assert.ok(bar.seq > from && bar.to >= since);
+});
+
+test('the other cluster stands at the same time, but not before the fork or after its end', () => {
+  const records = recorded('full');
+  const last = must(records.at(-1));
+  const from = must(records.find((one) => one.kind === 'request' && one.outside)).seq;
+  const second = new SecondTrack('demo', from);
+  second.append(records);
+  assert.equal(second.isWhole, false);
+  second.begin(
+    null,
+    records.filter((one) => one.seq <= from),
+  );
+  assert.equal(second.isWhole, true);
+  const middle = must(records.find((one) => one.seq === from + 40));
+  const stateAt = (/** @type {number} */ t) => second.playerAt(t).state();
+  assert.equal(stateAt(0).seq, from);
+  assert.ok(stateAt(middle.t).t === middle.t && stateAt(middle.t).seq >= middle.seq);
+  assert.equal(stateAt(last.t + 1e6).seq, last.seq);
+  assert.ok(stateAt(0).objects.has('nodes'), 'with what there was before the fork');
+});
+
+test('a node that somebody changed is marked from then on', () => {
+  const tainted = difference({ key: 'nodes/node-2', kind: 'Node', name: 'node-2', after: 4 });
+  const found = { fork: 'demo-fork-1', from: 5, until: 90, first: null, more: 0 };
+  const images = { ...tainted, name: 'node-3', what: 'status.images' };
+  const comparison = { ...found, differences: [{ ...tainted, asked: true }, images] };
+  assert.deepEqual([...partedNodes(comparison, 3)], []);
+  assert.deepEqual([...partedNodes(comparison, 4)], ['node-2']);
 });

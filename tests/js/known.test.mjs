@@ -10,7 +10,7 @@ import { knownAt } from '../../static/js/core/known.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { chapterOf } from '../../static/js/views/chapters.js';
 import { corridor, corridorModel, slimCorridor } from '../../static/js/views/corridor.js';
-import { cycleOf } from '../../static/js/views/map.js';
+import { cycleOf } from '../../static/js/views/scheduling.js';
 import { followedBox, funnel, nodeCards, yard } from '../../static/js/views/nodes.js';
 import { hasBoard } from '../../static/js/core/kinds.js';
 import { kindBoard } from '../../static/js/views/kinds.js';

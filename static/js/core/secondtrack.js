@@ -1,9 +1,11 @@
 // @ts-check
 /**
- * What went on in the other cluster since a fork, for the thin bars beneath one's own: its records
- * behind the fork, as far as they were read, and where its pods are. Pure.
+ * What went on in the other cluster since a fork: its records behind the fork, as far as they were
+ * read, for the thin bars beneath one's own; what it was at the fork, for its half of the map; and
+ * where its pods are. Pure.
  */
-import { Index } from './index.js';
+import { History } from './history.js';
+import { Player } from './player.js';
 import { timelineAt } from './timeline.js';
 
 /** @typedef {import('./timeline.js').Bar} Bar */
@@ -18,18 +20,43 @@ export class SecondTrack {
   constructor(cluster, from) {
     this.cluster = cluster;
     this.from = from;
-    this.index = new Index();
+    this.history = new History();
+    /** whether what it was at the fork is known */ this.isWhole = false;
+    /** whether its clock stands still */ this.isStopped = false;
+  }
+
+  /** The last record that is known; that of the fork when none is. */
+  get last() {
+    return Math.max(this.from, this.history.last);
   }
 
   /** The record to read on from; 0 when that is enough. */
   get next() {
-    const { index, from } = this;
-    return index.records.length < RECORDS_MAX ? from + 1 + index.records.length : 0;
+    return this.last - this.from < RECORDS_MAX ? this.last + 1 : 0;
   }
 
   /** @param {TraceRecord[]} records  those that follow */
   append(records) {
-    for (const record of records) if (record.seq === this.next) this.index.add(record);
+    this.history.append(records.filter(({ seq }) => seq > this.last));
+  }
+
+  /**
+   * What it was at the fork: the end of what both have.
+   * @param {import('../types.js').Keyframe|null} keyframe @param {TraceRecord[]} records
+   */
+  begin(keyframe, records) {
+    this.history = this.history.from(keyframe, records);
+    this.isWhole = true;
+  }
+
+  /**
+   * Standing at the last record up to a time, but not before the fork.
+   * @param {number} t  virtual µs
+   */
+  playerAt(t) {
+    const player = new Player(this.history, { live: true, watches: true });
+    player.seek(Math.max(this.from, this.history.seqAtTime(t)));
+    return player;
   }
 
   /**
@@ -37,11 +64,15 @@ export class SecondTrack {
    * @param {{from: number, to: number}} range @returns {Map<string, Bar[]>}
    */
   bars(range) {
-    const { index } = this;
-    if (!index.records.length) return new Map();
+    const { index } = this.history;
+    if (this.last === this.from) return new Map();
     const { lanes } = timelineAt(index, { all: true }, index.last, range);
+    const since = lanes.map(({ id, bars }) => ({
+      id,
+      bars: bars.filter(({ seq }) => seq > this.from),
+    }));
     return new Map(
-      lanes.filter(({ bars }) => bars.length).map(({ id, bars }) => [id, bars]),
+      since.filter(({ bars }) => bars.length).map(({ id, bars }) => [id, bars]),
     );
   }
 }
@@ -67,4 +98,17 @@ export function partedPods(comparison, here, after) {
     parted.set(key, known);
   }
   return parted;
+}
+
+/**
+ * The nodes of which something else is wanted in the other cluster, once that is so: what their
+ * kubelets say of them follows from their pods.
+ * @param {Comparison} comparison @param {number} after  µs since the fork
+ */
+export function partedNodes(comparison, after) {
+  const parted = comparison.differences.filter(
+    (one) =>
+      one.kind === 'Node' && one.after <= after && (one.asked || one.what.startsWith('spec.')),
+  );
+  return new Set(parted.map(({ name }) => name));
 }

@@ -263,6 +263,7 @@ function looking(app) {
       if (ui.dialog || ui.menu) set({ dialog: '', menu: '' });
       else if (ui.bookmark) set({ bookmark: 0 });
       else if (ui.find !== null) set({ find: null, found: 0 });
+      else if (ui.split) set({ split: false });
       else if (ui.compares) set({ compares: false });
       else if (ui.selected) set({ selected: null });
       else if (ui.focus) set({ focus: '' });

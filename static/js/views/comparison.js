@@ -53,6 +53,12 @@ export function comparison(ctx) {
       { key: 'action' },
       h(
         'button.go.quiet',
+        { 'aria-pressed': String(ui.split), onClick: () => act.split() },
+        glyph('layers'),
+        words.t('fork.split'),
+      ),
+      h(
+        'button.go.quiet',
         { onClick: () => act.compare() },
         glyph('back'),
         words.t('fork.closeCompared'),
@@ -68,7 +74,7 @@ const titleOf = (one, { words }, names) => ({
 });
 
 /** @param {Difference} one */
-const shortName = ({ kind, name }) => (kind === 'Pod' ? lastPart(name) : name);
+export const shortName = ({ kind, name }) => (kind === 'Pod' ? lastPart(name) : name);
 
 /** The name of a node is not broken at its hyphen. @param {string} text */
 const unbroken = (text) =>

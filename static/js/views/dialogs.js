@@ -21,6 +21,7 @@ const KEYS = [
   ['b', 'b'],
   ['⇧ F', 'failure'],
   ['f', 'fork'],
+  ['s', 'split'],
   ['/', 'find'],
   ['m', 'mark'],
   ['l', 'l'],

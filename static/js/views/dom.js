@@ -54,6 +54,17 @@ function flat(kids, out) {
   return out;
 }
 
+/**
+ * The same without ids, where what has them is drawn twice.
+ * @param {Child} child @returns {Child}
+ */
+export function nameless(child) {
+  if (Array.isArray(child)) return child.map(nameless);
+  if (typeof child !== 'object' || !child) return child;
+  const { id, ...props } = child.props;
+  return { ...child, props, kids: /** @type {any} */ (child.kids.map(nameless)) };
+}
+
 /** @type {WeakMap<Node, VNode>} */
 const drawn = new WeakMap();
 /** @type {WeakMap<Element, Record<string, EventListener>>} */

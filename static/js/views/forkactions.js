@@ -4,6 +4,7 @@ import { isFork, originOf } from '../core/forks.js';
 import { SecondTrack } from '../core/secondtrack.js';
 import { deployment, tainted } from '../core/scenarios.js';
 import { clusterApi, forks as forksApi } from '../net/api.js';
+import { earlier, Feed } from '../net/feed.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('../core/forks.js').Fork} Fork */
@@ -49,7 +50,9 @@ export function forkActions(app, apply) {
       if (originOf(app.home.cluster) !== originOf(fork)) return;
       comparison.second = secondOf(comparison);
       set({ comparison });
-      await readOn(comparison.second);
+      if (!feed) await readOn(comparison.second);
+      if (ui.split) await begin(comparison.second);
+      attend();
     } catch (error) {
       set({ forkError: /** @type {Error} */ (error).message });
     }
@@ -60,6 +63,43 @@ export function forkActions(app, apply) {
     const known = ui.comparison?.second;
     const isSame = known?.cluster === other && known.from === from;
     return isSame ? known : new SecondTrack(other, from);
+  };
+  /** What it was at the fork. @param {SecondTrack} second */
+  const begin = async (second) => {
+    if (second.isWhole) return;
+    const { keyframe, records } = await earlier(second.cluster, second.from, second.from);
+    if (!second.isWhole) second.begin(keyframe, records);
+    app.draw();
+  };
+  /** @type {Feed|null} of the cluster that has the other half of the map */ let feed = null;
+  /** Hear of it while it has. */
+  const attend = () => {
+    const second = (ui.compares && ui.split && ui.comparison?.second) || null;
+    if (feed && feed.cluster === second?.cluster) return;
+    feed?.close();
+    feed = second?.isWhole ? feedOf(second) : null;
+    feed?.open();
+  };
+  /** @param {SecondTrack} second */
+  const feedOf = (second) => {
+    const clock = (/** @type {import('../types.js').Clock} */ { mode, frozen }) => {
+      second.isStopped = frozen || mode === 'paused';
+      app.draw();
+    };
+    const nothing = () => {};
+    const listener = {
+      hello: clock,
+      clock,
+      keyframe: nothing,
+      records(/** @type {import('../types.js').TraceRecord[]} */ records) {
+        second.append(records);
+        app.draw();
+      },
+      missing: nothing,
+      failed: () => feed?.close(), // it was removed: what is known of it stays
+      connection: nothing,
+    };
+    return new Feed(second.cluster, listener, () => second.last + 1);
   };
   /** What went on there since. @param {SecondTrack} second */
   const readOn = async (second) => {
@@ -136,12 +176,20 @@ export function forkActions(app, apply) {
     },
     /** Open or close what came out otherwise. */
     async compare() {
-      set({ compares: !ui.compares, menu: '', find: null });
+      set({ compares: !ui.compares, split: false, menu: '', find: null });
+      await recompare();
+    },
+    /** The two that are compared beside each other on the map, or this one alone again. */
+    async split() {
+      const isThere = ui.compares && !!ui.comparison;
+      if (!isThere && !isFork(app.home.cluster)) return;
+      set({ split: !(isThere && ui.split), compares: true, menu: '', find: null });
       await recompare();
     },
     recompare,
     /** More came of this cluster or the other. */
     recompareSoon() {
+      attend();
       if (!ui.compares || waits) return;
       waits = true;
       setTimeout(() => {

@@ -74,6 +74,7 @@ const KEYS = {
   '/': (app) => app.act.openFind(),
   f: (app) => app.act.fork(),
   F: (app) => app.act.nextFailure(),
+  s: (app) => app.act.split(),
   n: (app) => app.act.chapter(1),
   p: (app) => app.act.chapter(-1),
   m: (app) => app.act.mark(),

@@ -1,7 +1,6 @@
 // @ts-check
 /** The map: who asks, the corridor or the scheduling tables, the nodes, the tape, and the wires. */
 import { isFork } from '../core/forks.js';
-import { cycleAt } from '../core/schedule.js';
 import { sentAt } from '../core/services.js';
 import { streamsAt } from '../core/streams.js';
 import { duration } from '../core/words.js';
@@ -14,8 +13,9 @@ import { lessonBanner } from './lesson.js';
 import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
 import { rolloutAt, rolloutBoard } from './rollout.js';
 import { busyComponent, client, controllers, invitation, schedulerBox } from './requesters.js';
-import { board } from './scheduling.js';
+import { board, cycleOf } from './scheduling.js';
 import { servicesBand } from './services.js';
+import { halves } from './split.js';
 import { tape } from './tape.js';
 import { wantedStrip } from './wanted.js';
 import { drawWires } from './wires.js';
@@ -31,13 +31,15 @@ export function renderMap(host, ctx) {
   host.dataset.focus = ctx.focus;
   host.classList.toggle('has-banner', !!banner);
   const wires = /** @type {Element} */ (host.querySelector('.wires'));
-  const strip = wantedStrip(ctx);
+  const two = halves(ctx);
+  host.classList.toggle('is-split', !!two);
+  const strip = two ? null : wantedStrip(ctx);
   host.classList.toggle('has-strip', !!strip);
-  render(host, banner, strip, ...columns(ctx, model), tape(ctx));
+  render(host, banner, strip, ...(two || columns(ctx, model)), tape(ctx));
   if (!wires) addOwn(host);
   const drawn = /** @type {Element} */ (host.querySelector('.wires'));
   showCurrentGate(host);
-  drawWires(drawn, host, wiresOf(ctx, model));
+  drawWires(drawn, host, two ? [] : wiresOf(ctx, model));
   moveTicket(host, ctx, model);
 }
 
@@ -91,20 +93,6 @@ function columns(ctx, model) {
     column('b', api),
     column('c', nodeCards(ctx, null), servicesBand(ctx)),
   ];
-}
-
-/** The scheduling cycle shown: the selected one, or the newest on the way. @param {Context} ctx */
-export function cycleOf(ctx) {
-  const { ui, index, current, state } = ctx;
-  const chosen = ui.selected?.type === 'span' ? index.spans.get(ui.selected.seq) : null;
-  const isCycle = (/** @type {any} */ span) =>
-    span && span.type === 'work' && span.open.component === 'scheduler' && span.seq <= state.seq;
-  if (isCycle(chosen)) return cycleAt(/** @type {any} */ (chosen), state.seq);
-  if (isCycle(current.work)) return cycleAt(/** @type {any} */ (current.work), state.seq);
-  for (let i = index.works.length - 1; i >= 0; i -= 1) {
-    if (isCycle(index.works[i])) return cycleAt(index.works[i], state.seq);
-  }
-  return null;
 }
 
 /** @param {Context} ctx */

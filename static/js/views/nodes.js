@@ -9,7 +9,7 @@ import { duration } from '../core/words.js';
 import { h } from './dom.js';
 import { glyph, podGlyph } from './glyphs.js';
 import { guessable } from './lesson.js';
-import { elsewhere, partedClass, partedOf } from './secondtrack.js';
+import { elsewhere, isNodeParted, partedClass, partedOf } from './secondtrack.js';
 
 /** @typedef {import('./parts.js').Context} Context */
 /** @typedef {import('../core/cluster.js').Node} NodeView */
@@ -84,12 +84,13 @@ function nodeCard(ctx, node, cycle) {
   const total = cycle ? cycle.total[node.name] : undefined;
   const tag = out ? words.t('map.out') : total !== undefined ? words.number(total) : node.ip;
   const pods = podList(ctx, node, mine, cycle);
+  const differs = isNodeParted(ctx, node.name);
   return h(
     'section.comp.node',
     {
       key: node.name,
       id: `n-${node.name}`,
-      class: `${out ? 'out' : ''} ${won ? 'won' : ''}`,
+      class: `${out ? 'out' : ''} ${won ? 'won' : ''} ${differs ? 'is-parted' : ''}`,
     },
     h(
       'header',
@@ -437,7 +438,7 @@ function bay(ctx, node, mine) {
           if (key) act.selectPod(key);
         },
       },
-      squares(node.name, pods, across, mine),
+      squares(`${ctx.meta.cluster} ${node.name}`, pods, across, mine),
     ),
   );
 }

@@ -2,7 +2,7 @@
 /** One scheduling cycle in place of the corridor: the filter matrix and the table of scores. */
 import { queueOf } from '../core/cluster.js';
 import { nameOf } from '../core/explain/preemption.js';
-import { outcome } from '../core/schedule.js';
+import { cycleAt, outcome } from '../core/schedule.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 
@@ -11,6 +11,20 @@ import { glyph } from './glyphs.js';
 /** @typedef {import('../core/schedule.js').Cycle} Cycle */
 
 const NODES_MAX = 6;
+
+/** The scheduling cycle shown: the selected one, or the newest on the way. @param {Context} ctx */
+export function cycleOf(ctx) {
+  const { ui, index, current, state } = ctx;
+  const chosen = ui.selected?.type === 'span' ? index.spans.get(ui.selected.seq) : null;
+  const isCycle = (/** @type {any} */ span) =>
+    span && span.type === 'work' && span.open.component === 'scheduler' && span.seq <= state.seq;
+  if (isCycle(chosen)) return cycleAt(/** @type {any} */ (chosen), state.seq);
+  if (isCycle(current.work)) return cycleAt(/** @type {any} */ (current.work), state.seq);
+  for (let i = index.works.length - 1; i >= 0; i -= 1) {
+    if (isCycle(index.works[i])) return cycleAt(index.works[i], state.seq);
+  }
+  return null;
+}
 
 /** @param {Context} ctx @param {Cycle} cycle */
 export function board(ctx, cycle) {

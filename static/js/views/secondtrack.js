@@ -2,7 +2,7 @@
 /** What is drawn of the cluster that this one is compared with: its bars, thin, and its pods. */
 import { lastPart } from '../core/cluster.js';
 import { isFork } from '../core/forks.js';
-import { partedPods } from '../core/secondtrack.js';
+import { partedNodes, partedPods } from '../core/secondtrack.js';
 import { h } from './dom.js';
 import { glyph } from './glyphs.js';
 
@@ -52,10 +52,19 @@ export function secondBars(ctx, lane, i, scale, size, head) {
  * @param {Context} ctx @returns {Parted}
  */
 export function partedOf(ctx) {
-  const { ui, meta, state } = ctx;
-  const fork = secondOf(ctx) && ui.forks.find(({ name }) => name === ui.comparison?.fork);
-  if (!fork || !ui.comparison) return new Map();
-  return partedPods(ui.comparison, isFork(meta.cluster), state.t - fork.t);
+  const { ui, meta } = ctx;
+  if (!ui.compares || !ui.comparison) return new Map();
+  return partedPods(ui.comparison, isFork(meta.cluster), sinceFork(ctx));
+}
+
+/** Whether another is wanted in the other half. @param {Context} ctx @param {string} name */
+export const isNodeParted = (ctx, name) =>
+  ctx.ui.split && !!ctx.ui.comparison && partedNodes(ctx.ui.comparison, sinceFork(ctx)).has(name);
+
+/** µs since the fork that is compared; below 0 before it. @param {Context} ctx */
+export function sinceFork({ ui, state }) {
+  const fork = ui.forks.find(({ name }) => name === ui.comparison?.fork);
+  return fork ? state.t - fork.t : -1;
 }
 
 /** @param {{first: boolean}|undefined} parted */
@@ -70,7 +79,8 @@ export function elsewhere(
   /** @type {import('../core/cluster.js').Node} */ node,
   /** @type {Parted} */ parted,
 ) {
-  const { words, act } = ctx;
+  const { words, act, ui } = ctx;
+  if (ui.split) return []; // they have a half of their own
   const { cluster = '' } = secondOf(ctx) || {};
   return [...parted]
     .filter(([, pod]) => pod.node === node.name)

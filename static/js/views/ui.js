@@ -36,7 +36,8 @@ export function uiOf(meta, given) {
     forks: /** @type {import('../core/forks.js').Fork[]} */ ([]),
     making: '', // the fork that is being made
     forkError: '',
-    compares: false, // a fork with its origin, in the inspector
+    compares: false, // a fork with its origin, in the inspector,
+    split: false, // and each of them has a half of the map
     comparison: /** @type {import('../core/forks.js').Comparison|null} */ (null),
     hover: /** @type {number|null} */ (null), // the time under the pointer
     bookmarks: /** @type {import('../types.js').Bookmark[]} */ ([]),
