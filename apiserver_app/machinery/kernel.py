@@ -17,11 +17,11 @@ Never imports Django, Channels, asyncio or threading, and never reads a clock.
 
 from __future__ import annotations
 
-import heapq
 import struct
 import types
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from apiserver_app.machinery.task import Cancelled, Task
@@ -89,6 +89,7 @@ class Kernel:
         self._unbroken = 0  # hops that the current step may take in this way
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
+        self._heaps: tuple[list[Any], ...] = (self._hops, *self._timers)
         self._dropped: set[int] = set()  # sequences of timers that must not fire
         self._sequence = 0
         # tasks from outside, and hops, that wait as they are until `bring_back`
@@ -162,7 +163,7 @@ class Kernel:
         """Calls `call(argument)`, which must not suspend, at virtual time `due`. Returns a handle
         for `drop`."""
         self._sequence += 1
-        heapq.heappush(self._timers[background], (due, self._sequence, call, argument))
+        heappush(self._timers[background], (due, self._sequence, call, argument))
         if due < self._horizon:
             self._horizon = due
         return self._sequence
@@ -296,7 +297,7 @@ class Kernel:
         self._aside = (deque(), [])
         self._ready[OUTSIDE].extendleft(reversed(outside))
         self._hops += hops
-        heapq.heapify(self._hops)
+        heapify(self._hops)
 
     def run_beside(self) -> None:
         """Takes a step of what was begun from outside since `set_aside`, if there is one. No timer
@@ -333,7 +334,7 @@ class Kernel:
             first = background
         if not first or first[0][0] > limit:
             return False
-        due, _, call, argument = heapq.heappop(first)
+        due, _, call, argument = heappop(first)
         if due > self.now:
             self.now = due
         self.steps += 1
@@ -367,7 +368,7 @@ class Kernel:
         self.tasks.clear()
         for lane in self._ready:
             lane.clear()
-        for heap in (*self._timers, self._hops):
+        for heap in self._heaps:
             heap.clear()
         self._working = self.outside = 0
         self._dropped.clear()
@@ -392,32 +393,24 @@ class Kernel:
             return
         if self._ready[INSIDE]:
             self._inside_due -= 1
-        self._take_hop(max(self.now, hop[0]))
+        self._take_hop(hop[0] if hop[0] > self.now else self.now)
 
     def _take_hop(self, now: int) -> None:
         """Goes on with the task whose hop ends next, which it does now."""
-        _, _, task, epoch = heapq.heappop(self._hops)
-        self._working -= not task.background
-        self.outside -= task.lane == OUTSIDE
+        _, _, task, epoch = heappop(self._hops)
+        if not task.background:
+            self._working -= 1
+        if task.lane == OUTSIDE:
+            self.outside -= 1
         self.now = now
         if task.epoch == epoch:
             self._step(task)
-
-    def _look_ahead(self, task: Task) -> int:
-        """Until when nothing can happen but what the task does."""
-        if self._ready[0] or self._ready[1]:
-            return 0
-        found = self.reach[task.background] + 1
-        for heap in (self._hops, *self._timers):
-            if heap and heap[0][0] < found:
-                found = heap[0][0]
-        return found
 
     def _trim(self) -> None:
         """Removes dropped timers from the top of the heaps."""
         for heap in self._timers:
             while heap and heap[0][1] in self._dropped:
-                self._dropped.discard(heapq.heappop(heap)[1])
+                self._dropped.discard(heappop(heap)[1])
 
     def _wake_at(self, due: int, task: Task, epoch: int, background: bool | None) -> None:
         if background is None:
@@ -435,7 +428,16 @@ class Kernel:
         self.allowance = ALLOWANCE
         _write_label(self.board, 0, task.label)
         self._unbroken = self.unbroken_max
-        self._horizon = self._look_ahead(task)
+        # until when nothing can happen but what the task does
+        outside, inside = self._ready
+        if outside or inside:
+            horizon = 0
+        else:
+            horizon = self.reach[task.background] + 1
+            for heap in self._heaps:
+                if heap and heap[0][0] < horizon:
+                    horizon = heap[0][0]
+        self._horizon = horizon
         try:
             if task.throw is None:
                 register = task.coro.send(None)
@@ -455,9 +457,11 @@ class Kernel:
         else:
             if register.__class__ is int:
                 self._sequence += 1
-                heapq.heappush(self._hops, (register, self._sequence, task, task.epoch))
-                self._working += not task.background
-                self.outside += task.lane == OUTSIDE
+                heappush(self._hops, (register, self._sequence, task, task.epoch))
+                if not task.background:
+                    self._working += 1
+                if task.lane == OUTSIDE:
+                    self.outside += 1
             else:
                 register(task, task.epoch)
             if task.throw is not None and not self._is_ready(task):

@@ -179,14 +179,14 @@ class ClusterHost:
             kernel.reach = (FOREVER, FOREVER) if hurries else self.clock.reach()
             began = now
             if kernel.has_outside():
-                now = self._run(now, end, kernel.has_outside)
+                now = self._run_outside(now, end)
                 while self._lets_in() and now < end and not kernel.frozen:
                     self._take_in()
-                    now = self._run(now, end, kernel.has_outside)
+                    now = self._run_outside(now, end)
                 spent = max(now - began, INSIDE_SHARE_SECONDS_MIN)
                 self._inside_owed = min(spent, INSIDE_SHARE_SECONDS_MAX)
             elif kernel.has_ready():
-                now = self._run(now, min(end, now + LOOK_SECONDS), kernel.has_ready)
+                now = self._run(now, min(end, now + LOOK_SECONDS))
                 self._inside_owed -= now - began
             elif not self._fire():
                 self._inside_owed = 0.0
@@ -195,15 +195,22 @@ class ClusterHost:
             if kernel.frozen or self._outside_done or now >= end:
                 return
 
-    def _run(self, now: float, end: float, has_more: Callable[[], bool]) -> float:
-        """Take steps, at least one, while there are more; when it was over."""
-        kernel, wall = self.kernel, self.wall
-        while not kernel.frozen:
-            kernel.run_ready(1)
+    def _run(self, now: float, end: float) -> float:
+        """Take steps, while there are more; when it was over."""
+        run_ready, wall, kernel = self.kernel.run_ready, self.wall, self.kernel
+        while run_ready(1):
             began, now = now, wall()
             if now - began > self.longest:
                 self.longest, self.longest_task = now - began, kernel.last
-            if now >= end or not has_more():
+            if now >= end:
+                break
+        return now
+
+    def _run_outside(self, now: float, end: float) -> float:
+        """As `_run`, while tasks from outside are ready."""
+        while self.kernel.has_outside() and not self.kernel.frozen:
+            now = self._run(now, now)
+            if now >= end:
                 break
         return now
 
