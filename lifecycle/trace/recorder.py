@@ -6,6 +6,7 @@ Records hold virtual time only, so equal runs give equal bytes. Nothing here rea
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,18 +27,19 @@ def _plain(value: Any) -> Any:
 
 _encode = msgspec.json.Encoder(enc_hook=_plain).encode
 # by kind, its records; values, which are encoded and gone
-_RECORDS: dict[str, Callable[..., msgspec.Struct]] = {
+RECORDS: dict[str, Callable[..., Any]] = {
     kind: msgspec.defstruct(kind, ("seq", "t", "kind", "span", *names), gc=False)
     for kind, names in KINDS.items()
 }
+_GATE = RECORDS["gate"]
 
 # a record of these kinds opens a span and belongs to it itself
 OPENING = frozenset(("request", "work"))
-# of these it depends on their fields whether values of Secrets follow or are in them
-_MAY_HIDE = frozenset(("request", "work", "control"))
+# of these it depends on their fields whether they hold values of Secrets
+_COMMANDS = frozenset(("work", "control"))
 
-
-BATCH_BYTES = 256 << 10  # of live records; a batch ends with the record that goes beyond
+BATCH_BYTES = 256 << 10  # of live records; a batch ends with the run of records that goes beyond
+RUN_MAX = 32  # records, none of them a `write`, that are encoded at once
 
 
 class Batch(NamedTuple):
@@ -88,7 +90,8 @@ class Recorder:
         self.breakpoints: tuple[Breakpoint, ...] = ()
         self.held: dict[str, Any] | None = None
         self._armed = False
-        self._records: list[tuple[int, int, str, int, tuple[Any, ...]]] = []
+        self._records: list[Any] = []
+        self._writes: deque[int] = deque()  # numbers of those of kind `write` among them
         self._requests: dict[int, tuple[Any, ...]] = {}
         self._noted: _Hit | None = None
         self._sensitive: set[int] = set()  # open requests that carry values of Secrets
@@ -102,7 +105,7 @@ class Recorder:
             span = seq
         elif span is None:
             span = kernel.current.span if kernel.current is not None else 0
-        self._records.append((seq, kernel.now, kind, span, fields))
+        self._append(kind, fields, span, seq)
         if self._armed:
             self._note(kind, fields, span, seq)
         return seq
@@ -110,10 +113,12 @@ class Recorder:
     def gate(self, span: int, name: str, verdict: str, detail: Any) -> Awaitable[None] | None:
         kernel = self.kernel
         self.seq = seq = self.seq + 1
-        fields = (name, verdict, detail)
-        self._records.append((seq, kernel.now, "gate", span, fields))
+        told = detail
+        if self._sensitive and span in self._sensitive:
+            told = redaction.masked(detail)
+        self._records.append(_GATE(seq, kernel.now - self.epoch, "gate", span, name, verdict, told))
         if self._armed:
-            return self._held_gate(fields, span, seq)
+            return self._held_gate((name, verdict, detail), span, seq)
         return kernel.spend_time(gates.COSTS[name])
 
     async def hop(self, kind: str, *fields: Any, span: int | None = None) -> int:
@@ -126,7 +131,7 @@ class Recorder:
         elif span is None:
             task = kernel.current
             span = task.span if task is not None else 0
-        self._records.append((seq, kernel.now, kind, span, fields))
+        self._append(kind, fields, span, seq)
         if self._armed:
             if kind == "request":
                 self._requests[seq] = fields
@@ -161,38 +166,51 @@ class Recorder:
     def take(self, value: Value) -> Batch | None:
         """The next records, as many as a batch holds; None when all are taken. `value(revision)`
         gives a stored object's bytes."""
-        records = self._records
+        records, writes = self._records, self._writes
         if not records:
             return None
         stored: list[bytes] = []
         live: list[bytes] = []
-        epoch, size, sensitive = self.epoch, 0, self._sensitive
-        for seq, now, kind, span, fields in records:
-            if sensitive and span in sensitive:
-                fields = tuple(redaction.masked(field) for field in fields)
-                if kind == "response":
-                    sensitive.discard(span)
-            elif kind in _MAY_HIDE:
-                if kind != "request":
-                    fields = _of_command(kind, fields)
-                elif redaction.is_sensitive(fields[5], fields[6]):
-                    sensitive.add(seq)
-            text = encode_record(seq, now - epoch, kind, span, fields)
-            stored.append(text)
-            if kind == "write":
-                obj = value(fields[0]) or b"null"
-                if fields[2] == redaction.SECRETS:
+        first, count, size, begin = records[0].seq, len(records), 0, 0
+        while begin < count and size <= BATCH_BYTES:
+            write = writes[0] - first if writes else count
+            end = min(write, count, begin + RUN_MAX)
+            if end > begin:
+                text = _encode(records[begin:end])[1:-1]
+                stored.append(text)
+            else:
+                writes.popleft()
+                end += 1
+                record = records[begin]
+                text = _encode(record)
+                stored.append(text)
+                obj = value(record.rev) or b"null"
+                if record.resource == redaction.SECRETS:
                     obj = redaction.object_bytes(obj)
                 text = b'%s,"object":%s}' % (text[:-1], obj)
             live.append(text)
             size += len(text)
-            if size > BATCH_BYTES:
-                break
-        first, (last, now) = records[0][0], records[len(live) - 1][:2]
-        self._records = records[len(live) :]
-        return Batch(first, last, now - epoch, b",".join(stored), b",".join(live))
+            begin = end
+        last = records[begin - 1]
+        self._records = records[begin:]
+        return Batch(first, last.seq, last.t, b",".join(stored), b",".join(live))
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _append(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> None:
+        """Keeps a record, without values of Secrets."""
+        if self._sensitive and span in self._sensitive:
+            fields = tuple(map(redaction.masked, fields))
+            if kind == "response":
+                self._sensitive.discard(span)
+        elif kind == "request":
+            if redaction.is_sensitive(fields[5], fields[6]):
+                self._sensitive.add(seq)
+        elif kind in _COMMANDS:
+            fields = _of_command(kind, fields)
+        if kind == "write":
+            self._writes.append(seq)
+        self._records.append(RECORDS[kind](seq, self.kernel.now - self.epoch, kind, span, *fields))
 
     async def _held_gate(self, fields: tuple[Any, ...], span: int, seq: int) -> None:
         await self._maybe_hold("gate", fields, span, seq)
@@ -259,8 +277,3 @@ def _of_command(kind: str, fields: tuple[Any, ...]) -> tuple[Any, ...]:
     if redaction.PREFIX in detail["command"] + detail["stdin"] or line != detail["command"]:
         told["stdin"] = redaction.MASKED
     return action, told
-
-
-def encode_record(seq: int, t: int, kind: str, span: int, fields: tuple[Any, ...]) -> bytes:
-    """One record as a JSON object."""
-    return _encode(_RECORDS[kind](seq, t, kind, span, *fields))

@@ -11,6 +11,8 @@ import copy
 from collections.abc import Coroutine
 from typing import Any
 
+from msgspec.structs import astuple
+
 from apiserver_app.etcd.backend import MemoryBackend
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery import meta
@@ -195,18 +197,21 @@ class Lab:
 
     def records(self, kind: str) -> list[tuple[Any, ...]]:
         """The fields of all trace records of a kind."""
-        records = self.cluster.recorder._records
-        return [fields for _, _, found, _, fields in records if found == kind]
+        return [astuple(one)[4:] for one in self.cluster.recorder._records if one.kind == kind]
+
+    def forget_records(self) -> None:
+        while self.cluster.recorder.take(lambda revision: b"null") is not None:
+            pass
 
     def done(self, component: str) -> list[tuple[str, str]]:
         """(result, said) of each reconcile of a controller."""
         spans: dict[int, str] = {}
         out = []
-        for seq, _, kind, span, fields in self.cluster.recorder._records:
-            if kind == "work":
-                spans[seq] = fields[0]
-            elif kind == "done" and spans.get(span) == component:
-                out.append((fields[0], fields[1]))
+        for one in self.cluster.recorder._records:
+            if one.kind == "work":
+                spans[one.seq] = one.component
+            elif one.kind == "done" and spans.get(one.span) == component:
+                out.append((one.result, one.said))
         return out
 
     def requests(self, client: str, verb: str = "", resource: str = "") -> list[tuple[Any, ...]]:
@@ -278,5 +283,5 @@ def restored(inputs: Inputs, backend: MemoryBackend) -> Lab:
     copied.state = copy.copy(backend.state)
     copied.rows = list(backend.rows)
     lab = Lab(inputs, copied)
-    lab.cluster.recorder._records.clear()
+    lab.forget_records()
     return lab

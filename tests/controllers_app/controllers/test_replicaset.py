@@ -147,7 +147,7 @@ def test_a_quota_that_refuses_costs_one_request_a_try_and_is_said(lab: Lab) -> N
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
         "spec": {"hard": {"pods": "0"}},
     })  # fmt: skip
-    lab.cluster.recorder._records.clear()
+    lab.forget_records()
     lab.create("replicasets.apps", replica_set(replicas=10))
     tries = [said for said in lab.done("replicaset") if said[0] == "retry"]
     assert len(lab.requests("replicaset", "create", "pods")) == len(tries) >= 3
@@ -195,14 +195,11 @@ def test_killing_the_whole_manager_changes_nothing_in_the_end(lab: Lab) -> None:
 def test_it_writes_under_its_own_service_account(lab: Lab) -> None:
     lab.create("replicasets.apps", replica_set(replicas=1))
     records = lab.cluster.recorder._records
-    spans = {
-        seq for seq, _, kind, _, fields in records
-        if kind == "request" and fields[1] == "replicaset"
-    }  # fmt: skip
+    spans = {one.seq for one in records if one.kind == "request" and one.client == "replicaset"}
     users = {
-        msgspec.json.decode(fields[2])["user"]["name"]
-        for _, _, kind, span, fields in records
-        if kind == "gate" and fields[0] == "authentication" and span in spans
+        msgspec.json.decode(one.detail)["user"]["name"]
+        for one in records
+        if one.kind == "gate" and one.gate == "authentication" and one.span in spans
     }
     assert users == {"system:serviceaccount:kube-system:replicaset-controller"}
 
@@ -210,19 +207,18 @@ def test_it_writes_under_its_own_service_account(lab: Lab) -> None:
 def test_what_it_did_leads_back_to_the_request_that_caused_it(lab: Lab) -> None:
     owner = lab.create("replicasets.apps", replica_set(replicas=1))
     records = lab.cluster.recorder._records
-    first = int(next(
-        fields[0] for _, _, kind, _, fields in records
-        if kind == "write" and fields[2] == "replicasets.apps"
-    ))  # fmt: skip
+    first = next(
+        one.rev for one in records if one.kind == "write" and one.resource == "replicasets.apps"
+    )
     work = next(
-        seq for seq, _, kind, _, fields in records
-        if kind == "work" and fields[0] == "replicaset" and first in fields[2]
+        one.seq for one in records
+        if one.kind == "work" and one.component == "replicaset" and first in one.revs
     )  # fmt: skip
     [create] = [
-        fields for _, _, kind, _, fields in records
-        if kind == "request" and fields[3] == "create" and fields[5] == "pods"
+        one for one in records
+        if one.kind == "request" and one.verb == "create" and one.resource == "pods"
     ]  # fmt: skip
-    assert create[0] == work
+    assert create.parent == work
     assert meta.name_of(owner) == "web"
 
 

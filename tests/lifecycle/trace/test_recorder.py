@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
 
@@ -220,10 +221,10 @@ def test_what_prepare_changes_later_does_not_reach_into_what_decode_told() -> No
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_is_encoded_with_its_fields_in_order(kind: str) -> None:
     fields = tuple(range(len(KINDS[kind])))
-    record = orjson.loads(recorder.encode_record(1, 2, kind, 3, fields))
+    record = msgspec.to_builtins(recorder.RECORDS[kind](1, 2, kind, 3, *fields))
     assert list(record) == ["seq", "t", "kind", "span", *KINDS[kind]]
     with pytest.raises(TypeError, match="positional"):
-        recorder.encode_record(1, 2, kind, 3, (*fields, "one too many"))
+        recorder.RECORDS[kind](1, 2, kind, 3, *fields, "one too many")
 
 
 def test_a_text_or_number_of_a_class_of_its_own_is_told_as_what_it_is() -> None:
@@ -233,11 +234,14 @@ def test_a_text_or_number_of_a_class_of_its_own_is_told_as_what_it_is() -> None:
     class Number(int):
         pass
 
-    fields = ("a", "allow", {"word": Text("x"), "count": Number(3), "all": [Text("y")]})
-    record = orjson.loads(recorder.encode_record(1, 2, "gate", 1, fields))
-    assert record["detail"] == {"word": "x", "count": 3, "all": ["y"]}
+    told = Recorder(kernels.Kernel(), epoch=0)
+    told.tell("gate", "a", "allow", {"word": Text("x"), "count": Number(3), "all": [Text("y")]})
+    batch = told.take(lambda revision: b"")
+    assert batch is not None
+    assert orjson.loads(batch.stored)["detail"] == {"word": "x", "count": 3, "all": ["y"]}
+    told.tell("gate", "a", "allow", object())
     with pytest.raises(TypeError, match="cannot hold a object"):
-        recorder.encode_record(1, 2, "gate", 1, ("a", "allow", object()))
+        told.take(lambda revision: b"")
 
 
 def test_a_large_commit_is_told_in_batches_of_bounded_size() -> None:
@@ -251,3 +255,18 @@ def test_a_large_commit_is_told_in_batches_of_bounded_size() -> None:
     ends = [(one.first, one.last) for one in batches]
     assert [first for first, _ in ends] == [1, *(last + 1 for _, last in ends[:-1])]
     assert ends[-1][1] == 100
+
+
+def test_records_are_told_in_order_whatever_runs_they_are_encoded_in() -> None:
+    told = Recorder(kernels.Kernel(), epoch=0)
+    for number in range(3 * recorder.RUN_MAX):
+        told.tell("control", "a", {"number": number}, span=0)
+        if number % 40 == 39:
+            told.tell("write", number, "create", "pods", "default", "p", 0, "", span=0)
+            told.tell("write", number, "create", "pods", "default", "q", 0, "", span=0)
+    batch = told.take(lambda revision: b'{"of":%d}' % revision)
+    assert batch is not None and told.take(lambda revision: b"") is None
+    live, stored = (orjson.loads(b"[%s]" % text) for text in (batch.live, batch.stored))
+    assert [one["seq"] for one in live] == list(range(1, told.seq + 1))
+    objects = [one.pop("object")["of"] for one in live if one["kind"] == "write"]
+    assert objects == [39, 39, 79, 79] and live == stored
