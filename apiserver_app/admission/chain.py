@@ -150,9 +150,12 @@ async def _refuse(phase: str, name: str, error: ApiError, tell: Tell) -> NoRetur
 
 def _apply(attributes: Attributes, ops: Ops) -> None:
     """Carry out a plugin's patch. Values are copied: the trace keeps the patch as it was."""
-    assert attributes.obj is not None, "nothing to change on delete and connect"
+    obj, old = attributes.obj, attributes.old
+    assert obj is not None, "nothing to change on delete and connect"
+    if old is not None and obj.get("spec") is old.get("spec"):  # the stored one stays as it is
+        obj["spec"] = _copy(obj.get("spec"))
     own = [{**op, "value": _copy(op["value"])} if "value" in op else op for op in ops]
-    jsonpatch.apply_in_place(attributes.obj, own)
+    jsonpatch.apply_in_place(obj, own)
 
 
 def _copy(value: Any) -> Any:

@@ -72,6 +72,7 @@ class Request:
     dry_run = False
     revision_named = False  # the client says which revision it changes
     scale_revised = False  # the same of its scale
+    spec_kept = False  # `obj` has the spec of `old`, which nobody changes
     managed: Any = None  # its metadata.managedFields before admission
     granted = ""  # why it may grant what it grants
     outcome: Outcome

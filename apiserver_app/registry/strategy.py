@@ -53,6 +53,8 @@ class Strategy:
     validates_metadata = True
     # validates names; passed to objectmeta.validate_object_meta
     name_rule: objectmeta.NameRule = staticmethod(objectmeta.dns_subdomain)
+    # whether a write of the status keeps the stored spec, and nothing but the spec has defaults
+    keeps_spec = False
     # fields that `?fieldSelector=` may name besides metadata.name and metadata.namespace
     selectable: tuple[str, ...] = ()
     # whether dependents stay after a delete that says nothing of them

@@ -102,7 +102,22 @@ def typed(request: Request, info: ResourceInfo, raw: Object) -> tuple[Object, li
             raise bodies.refusal(request.call.raw, why, info.kind)
         raise _wrong_kind(request.cluster, info, str(version), str(kind))
     from_map = request.verb == "patch" and request.content_type in _MAPS
-    obj, unknown = request.cluster.types.decode(info.definition, raw, from_map=from_map)
+    sent = raw
+    old, spec = request.old, raw.get("spec")
+    # a patch of the status has left the stored spec as it is: it needs no second look
+    kept = request.spec_kept = (
+        spec is not None and old is not None and spec is old.get("spec")
+        and request.subresource == "status" and request.strategy.keeps_spec
+    )  # fmt: skip
+    if kept:
+        sent = raw.copy()
+        del sent["spec"]
+    obj, unknown = request.cluster.types.decode(info.definition, sent, from_map=from_map)
+    if kept:
+        status = obj.pop("status", None)
+        obj["spec"] = spec
+        if status is not None:
+            obj["status"] = status
     obj["apiVersion"] = info.api_version
     obj["kind"] = info.kind
     if not isinstance(obj.get("metadata"), dict):

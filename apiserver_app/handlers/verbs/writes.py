@@ -60,7 +60,8 @@ class Write(Operation):
         info, raw = request.info, self.read(request)
         obj, unknown = self._typed(request, raw)
         request.obj = obj
-        request.strategy.default(obj)
+        if not request.spec_kept:
+            request.strategy.default(obj)
         if request.verb != "patch":
             rest.without_twins(request, obj, admitted=False)
             self.log(request, raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver_app.admission.chain import Chain
-from apiserver_app.admission.plugin import CREATE, DELETE, Attributes, Plugin, Verdict
+from apiserver_app.admission.plugin import CREATE, DELETE, UPDATE, Attributes, Plugin, Verdict
 from apiserver_app.auth.authz import union
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.patch import jsonpatch
@@ -126,6 +126,32 @@ def test_a_refusal_ends_the_chain_and_is_told_with_its_message() -> None:
 
     assert caught.value.message == 'pods "web" is forbidden: never'
     assert told == [("Refuses", "deny", 'pods "web" is forbidden: never')]
+
+
+class _Names(Plugin):
+    name = "Names"
+    handles = (UPDATE,)
+    mutates = True
+
+    def admit(self, attributes: Attributes) -> Verdict:
+        op = {"op": "add", "path": "/spec/containers/0/name", "value": "other"}
+        return Verdict("change", "named", [op])
+
+
+def test_a_spec_that_is_still_the_stored_one_is_changed_in_a_copy() -> None:
+    async def tell(phase: str, plugin: str, verdict: str, why: str, ops: object) -> None:
+        pass
+
+    old = pod()
+    obj = {**old, "status": {"phase": "Running"}}
+    attributes = Attributes(
+        UPDATE, RESOURCES.by_key["pods"], "status", "default", "web", obj, old, ADMIN,
+        MemoryReader(), Rand(1), NOW, authorization=union.build(["AlwaysDeny"], MemoryReader()),
+        warnings=[], annotations={},
+    )  # fmt: skip
+    assert run(Chain([_Names()]).mutate(attributes, tell)) == 1
+    assert obj["spec"]["containers"][0]["name"] == "other"
+    assert old == pod()
 
 
 def test_on_delete_only_who_handles_deletes_is_asked(cluster: Cluster) -> None:

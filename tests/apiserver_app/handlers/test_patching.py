@@ -14,10 +14,12 @@ from tests.apiserver_app.cluster import (
     DEPLOYMENTS,
     JSON_PATCH,
     MERGE,
+    PODS,
     STRATEGIC,
     bare_session,
     configmap,
     header,
+    pod,
 )
 
 WEB = f"{DEPLOYMENTS}/web"
@@ -231,3 +233,22 @@ def test_a_scale_is_patched_as_strictly(session: Session) -> None:
     )
     answer = patch(session, MERGE, {"spec": {"bogus": 1}}, path=path)
     assert header(answer, "Warning") == ['299 - "unknown field \\"spec.bogus\\""']
+
+
+@pytest.mark.parametrize("headers", [STRATEGIC, MERGE, JSON_PATCH])
+def test_a_patch_of_a_pods_status_keeps_the_stored_spec_itself(
+    session: Session, headers: dict[str, str]
+) -> None:
+    session.request("DELETE", f"{PODS}/kept?gracePeriodSeconds=0")
+    assert session.request("POST", PODS, pod("kept")).status == 201
+    before = session.cluster.cache.get("pods", "default", "kept")
+    as_it_was = orjson.dumps(before)
+    body: Any = {"status": {"message": "well"}}
+    if headers is JSON_PATCH:
+        body = [{"op": "add", "path": "/status/message", "value": "well"}]
+    assert patch(session, headers, body, path=f"{PODS}/kept/status").status == 200
+    after = session.cluster.cache.get("pods", "default", "kept")
+    assert before is not None and after is not None
+    assert after["spec"] is before["spec"] and orjson.dumps(before) == as_it_was
+    assert list(after) == ["kind", "apiVersion", "metadata", "spec", "status"]
+    assert after["status"]["message"] == "well"

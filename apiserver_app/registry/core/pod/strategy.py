@@ -39,6 +39,7 @@ _GATED = {
 
 
 class PodStrategy(Strategy):
+    keeps_spec = True
     selectable = (
         "spec.nodeName",
         "spec.restartPolicy",
