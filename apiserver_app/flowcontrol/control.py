@@ -50,7 +50,8 @@ class Control:
         self._kernel = kernel
         self._estimator = estimator
         self._seats = seats
-        self._generation = (-1, -1)
+        self._mark = reader.mark((SCHEMAS, LEVELS))
+        self._digested = -1
         self._known: dict[tuple[object, ...], Flow] = {}  # by what a request is
         self._flows: dict[tuple[str, str], Flow] = {}  # by schema and distinguisher
 
@@ -88,9 +89,8 @@ class Control:
 
     def refresh(self) -> None:
         """Rereads the configuration objects if they changed."""
-        generation = (self._reader.generation(SCHEMAS), self._reader.generation(LEVELS))
-        if generation != self._generation:
-            self._generation = generation
+        if self._mark.revision != self._digested:
+            self._digested = self._mark.revision
             self._digest()
 
     async def _wait(self, request: Request, flow: Flow, work: Work) -> Decision:
@@ -116,7 +116,8 @@ class Control:
         return Decision("allow", detail)
 
     def _flow(self, user: User, call: Call) -> Flow:
-        self.refresh()
+        if self._mark.revision != self._digested:
+            self.refresh()
         info = call.info
         resource = (info.group, info.plural, call.subresource) if info else ("", call.path, "")
         key = (user.name, user.groups, call.verb, resource, bool(info), call.namespace)

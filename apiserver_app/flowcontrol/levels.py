@@ -13,7 +13,6 @@ and pkg/util/shufflesharding/shufflesharding.go.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -200,7 +199,8 @@ class Level:
             if not queue.executing and not queue.waiting:
                 self._active -= 1
             queue.next_dispatch -= (SERVICE_SECONDS - lasted) * request.work.initial
-            _bound(queue)
+            if queue.waiting:
+                _bound(queue)
         if request.work.extra:
             self._kernel.call_at(now + request.work.extra, self._linger, request)
         else:
@@ -248,7 +248,14 @@ class Level:
         """Chooses its queue."""
         self._sync()
         request.progress = self.progress
-        queue = request.queue = self.queues[self._choose(request.flow.hand)]
+        hand = request.flow.hand
+        offset = self._dealt % len(hand)
+        self._dealt += 1
+        index = hand[offset]
+        if self.waiting:
+            turned = (*hand[offset:], *hand[:offset])
+            index = min(turned, key=lambda one: self.queues[one].work)
+        queue = request.queue = self.queues[index]
         return queue
 
     def _serve(self, request: Request) -> None:
@@ -274,7 +281,8 @@ class Level:
         self._next = queue.index
         self.latest_dispatch, self.latest_start = self.progress, queue.next_dispatch
         queue.next_dispatch += request.work.seat_seconds
-        _bound(queue)
+        if queue.waiting:
+            _bound(queue)
 
     def _queue(self, request: Request, queue: Queue) -> None:
         if not queue.waiting and not queue.executing:
@@ -309,15 +317,8 @@ class Level:
         self._unqueue(request, queue)
         self.rejected += 1
         self.cancelled += 1
-        _bound(queue)
-
-    def _choose(self, hand: Sequence[int]) -> int:
-        offset = self._dealt % len(hand)
-        self._dealt += 1
-        if not self.waiting:
-            return hand[offset]
-        turned = [*hand[offset:], *hand[:offset]]
-        return min(turned, key=lambda index: self.queues[index].work)
+        if queue.waiting:
+            _bound(queue)
 
     def _sync(self) -> None:
         """Advances the level's virtual time by the work served since the last call."""
@@ -353,9 +354,8 @@ class Level:
 
 
 def _bound(queue: Queue) -> None:
-    """Keeps a queue from accumulating credit while it is idle."""
-    if queue.waiting:
-        queue.next_dispatch = max(queue.next_dispatch, queue.waiting[0].progress)
+    """Keeps a queue in which somebody waits from accumulating credit while it is idle."""
+    queue.next_dispatch = max(queue.next_dispatch, queue.waiting[0].progress)
 
 
 def deal(value: int, deck: int, hand: int) -> tuple[int, ...]:

@@ -40,11 +40,8 @@ class Rand:
     def uuid(self) -> str:
         """A version 4 UUID."""
         high, low = self.bits(), self.bits()
-        tail = (low & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
-        return (
-            f"{high >> 32:08x}-{(high >> 16) & 0xFFFF:04x}-4{high & 0xFFF:03x}-"
-            f"{tail >> 48:04x}-{tail & 0xFFFF_FFFF_FFFF:012x}"
-        )
+        text = f"{high:016x}{(low & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000:016x}"
+        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{text[16:20]}-{text[20:]}"
 
     def hex(self, digits: int) -> str:
         out = ""

@@ -12,6 +12,15 @@ from typing import Protocol
 from apiserver_app.machinery.meta import Object
 
 
+class Mark:
+    """`revision` grows whenever an object of certain resources changes."""
+
+    __slots__ = ("revision",)
+
+    def __init__(self) -> None:
+        self.revision = 0
+
+
 class Reader(Protocol):
     """Resources by GroupResource string ("pods", "roles.rbac.authorization.k8s.io")."""
 
@@ -23,6 +32,10 @@ class Reader(Protocol):
 
     def generation(self, resource: str) -> int:
         """Grows whenever an object of the resource changes; cheap enough for every request."""
+        ...
+
+    def mark(self, resources: Iterable[str]) -> Mark:
+        """What costs less to look at than the generations of the resources."""
         ...
 
     def pods_on(self, node: str) -> Iterable[Object]:

@@ -24,7 +24,7 @@ from apiserver_app.etcd import mvcc
 from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.etcd.put import REQUEST_BYTES_MAX
-from apiserver_app.machinery import errors, meta
+from apiserver_app.machinery import errors, memos, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.serializer import compact, gojson
@@ -43,6 +43,8 @@ _METADATA = tuple(
     managedFields
     """.split()
 )
+ORDERS_MAX = 1024
+_ordered: dict[tuple[str, ...], tuple[str, ...]] = {}  # by the names as they came
 
 
 class Page(NamedTuple):
@@ -281,8 +283,14 @@ class Storage:
         if info.custom is not None:  # unstructured, so Go writes sorted keys
             sorted_ = orjson.dumps({**obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS)
             return orjson.loads(sorted_)  # type: ignore[no-any-return]
-        ordered = {name: metadata[name] for name in _METADATA if name in metadata}
-        return {**obj, "metadata": ordered}
+        came = tuple(metadata)
+        wanted = _ordered.get(came)
+        if wanted is None:
+            memos.make_room(_ordered, ORDERS_MAX)
+            wanted = _ordered[came] = tuple(name for name in _METADATA if name in metadata)
+        if wanted != came:
+            metadata = {name: metadata[name] for name in wanted}
+        return {**obj, "metadata": metadata}
 
     def _put(
         self,

@@ -22,6 +22,7 @@ from apiserver_app.etcd.errors import CompactedError
 from apiserver_app.machinery import errors, memos, meta
 from apiserver_app.machinery import probe as probes
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.reader import Mark
 from apiserver_app.registry import corrupt, sharing
 
 HEADS_MAX = 16_384
@@ -110,15 +111,6 @@ class Subscription:
         return True
 
 
-class Mark:
-    """`revision` grows whenever an object of certain resources changes."""
-
-    __slots__ = ("revision",)
-
-    def __init__(self) -> None:
-        self.revision = 0
-
-
 Subscriptions = list[Subscription]
 Names = list[str]
 
@@ -199,7 +191,6 @@ class WatchCache:
         return cached[1]
 
     def mark(self, resources: Iterable[str]) -> Mark:
-        """What costs less to look at than the generations of the resources."""
         mark = Mark()
         for resource in resources:
             self._marks.setdefault(self._storage.get(resource, resource), []).append(mark)

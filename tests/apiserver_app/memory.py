@@ -7,6 +7,7 @@ from typing import Any
 
 from apiserver_app.auth import bootstrap
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.reader import Mark
 
 
 class MemoryReader:
@@ -15,17 +16,18 @@ class MemoryReader:
     def __init__(self) -> None:
         self._objects: dict[str, dict[tuple[str, str], Object]] = {}
         self._generations: dict[str, int] = {}
+        self._marks: dict[str, list[Mark]] = {}
 
     def put(self, resource: str, obj: Object) -> Object:
         metadata = obj["metadata"]
         key = (metadata.get("namespace", ""), metadata["name"])
         self._objects.setdefault(resource, {})[key] = obj
-        self._generations[resource] = self._generations.get(resource, 0) + 1
+        self._changed(resource)
         return obj
 
     def drop(self, resource: str, namespace: str, name: str) -> None:
         del self._objects[resource][namespace, name]
-        self._generations[resource] += 1
+        self._changed(resource)
 
     def get(self, resource: str, namespace: str, name: str) -> Object | None:
         return self._objects.get(resource, {}).get((namespace, name))
@@ -36,6 +38,17 @@ class MemoryReader:
 
     def generation(self, resource: str) -> int:
         return self._generations.get(resource, 0)
+
+    def mark(self, resources: Iterable[str]) -> Mark:
+        made = Mark()
+        for resource in resources:
+            self._marks.setdefault(resource, []).append(made)
+        return made
+
+    def _changed(self, resource: str) -> None:
+        self._generations[resource] = self._generations.get(resource, 0) + 1
+        for mark in self._marks.get(resource, ()):
+            mark.revision += 1
 
     def pods_on(self, node: str) -> Iterable[Object]:
         return [pod for pod in self.list("pods") if pod["spec"].get("nodeName") == node]

@@ -111,7 +111,10 @@ class Counters:
 
     def passed(self, gate: str, result: str, micros: int) -> None:
         """A request went through authentication or authorization, or was refused there."""
-        _add(self.gates, (gate, result), GATE_BUCKETS, micros)
+        try:
+            self.gates[gate, result].add(micros / SECOND)
+        except KeyError:
+            _add(self.gates, (gate, result), GATE_BUCKETS, micros)
 
     def known(self, user: str) -> None:
         name = user if user in _NAMED else "email_id" if "@" in user else "other"
@@ -122,11 +125,17 @@ class Counters:
     ) -> None:
         """A phase of admission is over; `quiet` are the plugins that decided in no time, each a
         name or several joined by commas."""
-        key = (_STEPS[phase], operation, rejected)
-        _add(self.steps, key, ADMISSION_BUCKETS, micros)
-        others = (quiet, _STEPS[phase], operation)
-        if others in self.quiet or len(self.quiet) < SORTS_MAX:
-            self.quiet[others] = self.quiet.get(others, 0) + 1
+        step = _STEPS[phase]
+        key, others = (step, operation, rejected), (quiet, step, operation)
+        try:
+            self.steps[key].add(micros / SECOND)
+        except KeyError:
+            _add(self.steps, key, ADMISSION_BUCKETS, micros)
+        try:
+            self.quiet[others] += 1
+        except KeyError:
+            if len(self.quiet) < SORTS_MAX:
+                self.quiet[others] = 1
 
     def asked(
         self, plugin: str, phase: str, operation: str, micros: int, *, rejected: bool
@@ -157,7 +166,10 @@ class Counters:
 
     def stored(self, operation: str, resource: str, micros: int) -> None:
         """etcd answered."""
-        _add(self.etcd, (operation, resource), BUCKETS, micros)
+        try:
+            self.etcd[operation, resource].add(micros / SECOND)
+        except KeyError:
+            _add(self.etcd, (operation, resource), BUCKETS, micros)
 
     def reloaded(self, what: str, status: str, now: int) -> None:
         """A configuration file was read again."""

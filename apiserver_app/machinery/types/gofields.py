@@ -13,6 +13,8 @@ import functools
 import importlib.resources
 from typing import Any, NamedTuple
 
+from apiserver_app.machinery import memos
+
 _PREFIXES = (
     ("io.k8s.api.", ""),
     ("io.k8s.apimachinery.pkg.apis.", ""),
@@ -22,6 +24,9 @@ _PREFIXES = (
     ("io.k8s.apiextensions-apiserver.pkg.apis.", ""),
     ("io.k8s.kube-aggregator.pkg.apis.", ""),
 )
+
+ARRANGED_MAX = 4096
+_arranged: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}  # by message and keys
 
 
 class GoField(NamedTuple):
@@ -83,11 +88,16 @@ def order(message: str) -> tuple[str, ...]:
 
 def arrange(obj: dict[str, Any], message: str) -> None:
     """Reorders the keys into Go's order; unknown keys follow in their own order."""
-    known = {key: obj[key] for key in order(message) if key in obj}
-    if len(known) != len(obj):
-        known.update(obj)
-    obj.clear()
-    obj.update(known)
+    came = tuple(obj)
+    wanted = _arranged.get((message, came))
+    if wanted is None:
+        memos.make_room(_arranged, ARRANGED_MAX)
+        known = dict.fromkeys(key for key in order(message) if key in obj)
+        wanted = _arranged[message, came] = tuple(known | dict.fromkeys(came))
+    if wanted != came:
+        arranged = {key: obj[key] for key in wanted}
+        obj.clear()
+        obj.update(arranged)
 
 
 def _parse(text: str) -> GoField:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, cast
 
 import pytest
@@ -15,6 +15,7 @@ from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, NodeError, Nodes
 from apiserver_app.machinery.rand import Rand
+from apiserver_app.machinery.reader import Mark
 from tests import httpsserver
 
 NOW = 1_735_689_600 * SECOND
@@ -42,6 +43,9 @@ class Objects:
 
     def generation(self, resource: str) -> int:
         return 0
+
+    def mark(self, resources: Iterable[str]) -> Mark:
+        return Mark()
 
     def pods_on(self, node: str) -> Sequence[Object]:
         return []
