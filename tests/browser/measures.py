@@ -35,6 +35,19 @@ LAYOUT = """() => {
   document.querySelectorAll('.corridor .gate .line').forEach((line) => apart([...line.children]));
   apart([...document.querySelectorAll('.corridor .gates > .gate')]);
   apart([...document.querySelectorAll('.timeline .names li')].map((e) => e));
+  document.querySelectorAll('.chapters button, .tape .rev').forEach((part) => {
+    const own = part.getBoundingClientRect();
+    for (const { left, right, top, bottom } of [...part.children].map((e) =>
+      e.getBoundingClientRect())) {
+      const isSeen = bottom > own.top && top < own.bottom - 4;
+      const isWhole = left > own.left - 1 && right < own.right + 1;
+      if (isSeen && !isWhole) wrong.push(`"${part.textContent}" is cut in ${name(part)}`);
+    }
+  });
+  const now = document.querySelector('.chapters .is-now span');
+  if (now && now.getBoundingClientRect().top > now.parentElement.getBoundingClientRect().bottom) {
+    wrong.push(`the chapter "${now.textContent}" has no room`);
+  }
   document.querySelectorAll('.ticket').forEach((ticket) => {
     const box = ticket.getBoundingClientRect();
     const cut = [...ticket.querySelectorAll('*')].filter((e) => {

@@ -202,6 +202,7 @@ test('the story of a crash loop tells each exit, and each start after it as anot
   assert.equal(of('story.container'), 1);
   assert.equal(of('story.again'), of('story.exited') - 1);
   assert.equal(of('story.failed'), 0);
+  assert.equal(of('story.stored'), 1, 'by who asked, who is no controller');
   const last = must(rows.findLast((row) => row.key === 'story.again'));
   assert.equal(last.params.n, of('story.exited'));
 });

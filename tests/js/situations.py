@@ -99,6 +99,14 @@ SITUATIONS = {
         "pods/tight", "0/1 Pending 0",
         "Pending: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu",
     ),
+    "a pod for which others leave": (
+        "pods/urgent", "0/1 Pending 0",
+        "Pending: room is being made on node-1",
+    ),
+    "a pod that is preempted": (
+        "pods/small", "1/1 Terminating 0",
+        "small has to leave: a pod of higher priority needs its place",
+    ),
     "a scheduling gate": (
         "pods/gated", "0/1 SchedulingGated 0",
         "Pending: a scheduling gate holds it",
@@ -323,7 +331,25 @@ def what_ends(stage: Stage) -> None:
     stage.see("a pod that a finalizer holds", "a namespace that a finalizer holds")
 
 
-STORIES = (pods_that_fail, pods_without_a_node, workloads, what_ends)
+def preemption(stage: Stage) -> None:
+    for name, value in (("low", -100), ("high", 1000)):
+        kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+        body = kind | {"metadata": {"name": name}, "value": value}
+        answer = stage.session.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body)
+        assert answer.status == 201
+    room = {"requests": {"cpu": "3"}}
+    places = {"small": "node-1", "other": "node-2", "third": "node-3"}
+    stage.make(*[
+        pod(name, priorityClassName="low" if name == "small" else "high", nodeName=node,
+            resources=room)
+        for name, node in places.items()
+    ])  # fmt: skip
+    stage.session.wait(5)  # until small runs, or there is nobody to leave
+    stage.make(pod("urgent", priorityClassName="high", resources=room))
+    stage.see("a pod for which others leave", "a pod that is preempted")
+
+
+STORIES = (pods_that_fail, pods_without_a_node, workloads, what_ends, preemption)
 
 
 def pod(name: str, annotations: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:

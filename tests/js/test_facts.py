@@ -3,7 +3,9 @@ controller or a step has nothing to add to the page but words."""
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -163,6 +165,40 @@ def test_everything_that_is_told_has_its_words(language: str) -> None:
         ),
     }
     assert wanted <= keys, sorted(wanted - keys)
+
+
+def test_everything_that_a_plugin_says_has_its_chinese() -> None:
+    """By the verdicts in the source of admission; what is put together elsewhere is data."""
+    folder = Path(gates.__file__).parents[1] / "admission"
+    told = {
+        shape
+        for file in sorted(folder.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Verdict")
+        for argument in node.args[1:2]
+        for shape in _shapes(argument)
+    }
+    assert len(told) > 80
+    known = [re.sub(r"\{\d\}", "{}", one) for one in _node(HERE / "words.mjs", "DETAILS")]
+    assert sorted(one for one in told if not _fits(one, known)) == []
+
+
+def _shapes(sentence: ast.expr) -> list[str]:
+    """The sentences of an expression, with {} where data stands."""
+    if isinstance(sentence, ast.Constant):
+        return [str(sentence.value)]
+    if isinstance(sentence, ast.JoinedStr):
+        parts = (p.value if isinstance(p, ast.Constant) else "{}" for p in sentence.values)
+        return ["".join(map(str, parts))]
+    if isinstance(sentence, ast.IfExp):
+        return [*_shapes(sentence.body), *_shapes(sentence.orelse)]
+    return []
+
+
+def _fits(shape: str, known: list[str]) -> bool:
+    """What stands where data does may be one of a few words, each with a sentence of its own."""
+    pattern = re.escape(shape).replace(re.escape("{}"), ".+")
+    return any(re.fullmatch(pattern, one) for one in known)
 
 
 def _record() -> list[dict[str, Any]]:

@@ -50,6 +50,14 @@ test('every sentence that the page asks for by name exists', () => {
   assert.deepEqual(missing, []);
 });
 
+test('what a plugin said is told in Chinese with its data, what upstream prints as it is', () => {
+  const { said } = wordsFor('zh');
+  assert.equal(said('default is active'), 'default 处于活动状态');
+  assert.equal(said('runs as default: 4 changes'), '以 default 身份运行：4 处改动');
+  assert.equal(said('pods "x" is forbidden'), 'pods "x" is forbidden');
+  assert.equal(wordsFor('en').said('default is active'), 'default is active');
+});
+
 test('marks in data stay data', () => {
   const words = wordsFor('en');
   const pieces = words.rich('request.wrote', { rev: '*7*', key: 'a`b`' });

@@ -73,7 +73,7 @@ function opening(chain, made, add) {
       });
     }
     if (!write) continue;
-    if (write === made) {
+    if (write === made && !open.outside) {
       add(write.t, write.seq, write.rev, 'story.pod', {
         pod: lastPart(write.name),
         who: open.client,

@@ -20,6 +20,7 @@ import { isOrdinary, writeOf } from './corridor.js';
  * @property {number} from  virtual µs
  * @property {number} to
  * @property {string} label
+ * @property {string} [step]  of the kubelet, which stands behind the label
  * @property {''|'now'|'deny'|'ghost'} tone
  * @property {Came} came   what became of it by the cursor
  * @property {number} seq   record to go to
@@ -263,7 +264,8 @@ class Draft {
     this.bar(laneOf(began.node), {
       from: began.t,
       to: end,
-      label: `${short}: ${began.step}`,
+      label: short,
+      step: began.step,
       seq: began.seq,
       tone: ghost ? 'ghost' : came === 'deny' ? 'deny' : '',
       came,

@@ -14,11 +14,16 @@
  * @property {(key: string, params?: Params) => string} t   plain text
  * @property {(key: string, params?: Params) => Piece[]} rich
  * @property {(key: string) => boolean} has
+ * @property {(sentence: string) => string} said  what was recorded in English, in this language
  * @property {(value: number, digits?: number) => string} number
  */
 
-/** @param {string} lang @param {Table} table @param {Table} fallback @returns {Words} */
-export function words(lang, table, fallback) {
+/**
+ * @param {string} lang @param {Table} table @param {Table} fallback
+ * @param {Table} [details]  recorded sentences, with {0} where data stands
+ * @returns {Words}
+ */
+export function words(lang, table, fallback, details = {}) {
   const find = (/** @type {string} */ key) => table[key] ?? fallback[key] ?? key;
   const format = new Intl.NumberFormat(lang);
   return {
@@ -29,7 +34,26 @@ export function words(lang, table, fallback) {
         .replace(/\u0001(\d+)\u0002/g, (_, i) => show(slots[Number(i)], format)),
     rich: (key, params = {}) => pieces(fill(find(key), params), format),
     has: (key) => key in table || key in fallback,
+    said: saidIn(details),
     number: (value, digits = 0) => format.format(Number(value.toFixed(digits))),
+  };
+}
+
+/** @param {Table} details @returns {(sentence: string) => string} */
+function saidIn(details) {
+  const shapes = Object.keys(details)
+    .filter((shape) => shape.includes('{0}'))
+    .map((shape) => {
+      const parts = shape.split(/\{\d\}/).map((text) => text.replace(/[.()]/g, '\\$&'));
+      return { exact: new RegExp(`^${parts.join('(.+?)')}$`), text: details[shape] };
+    });
+  return (sentence) => {
+    if (Object.hasOwn(details, sentence)) return details[sentence];
+    for (const { exact, text } of shapes) {
+      const found = exact.exec(sentence);
+      if (found) return text.replace(/\{(\d)\}/g, (_, n) => found[Number(n) + 1]);
+    }
+    return sentence;
   };
 }
 

@@ -13,6 +13,8 @@ export default {
   'outcome.podReady': '{n} of {of} container{of||s} of {name} {of|is|are} ready',
   'outcome.podAgain': '{n} of {of} run{of|s|}, started again {times} time{times||s}',
   'outcome.podStored': '{name} is stored and waits for the scheduler',
+  'outcome.podNominated': 'Pending: room is being made on {node}',
+  'outcome.podPreempted': '{name} has to leave: a pod of higher priority needs its place',
   'outcome.podUnready': '{name} runs and is not ready',
   'outcome.podStarts': '{name} is starting',
   'outcome.podExited': '{container} has failed with code {code}',

@@ -17,6 +17,7 @@ import enViews from './en-views.js';
 import zh from './zh.js';
 import zhBegin from './zh-begin.js';
 import zhCommands from './zh-commands.js';
+import zhDetails from './zh-details.js';
 import zhExplain from './zh-explain.js';
 import zhGates from './zh-gates.js';
 import zhKinds from './zh-kinds.js';
@@ -59,7 +60,11 @@ export const CHINESE = {
   ...zhViews,
 };
 
+export const DETAILS = zhDetails;
+
 /** @param {string} lang  "en" or "zh" */
 export function wordsFor(lang) {
-  return lang === 'zh' ? words('zh-Hans', CHINESE, ENGLISH) : words('en', ENGLISH, ENGLISH);
+  return lang === 'zh'
+    ? words('zh-Hans', CHINESE, ENGLISH, zhDetails)
+    : words('en', ENGLISH, ENGLISH);
 }

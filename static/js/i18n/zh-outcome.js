@@ -13,6 +13,8 @@ export default {
   'outcome.podReady': '{name} 有 {n}/{of} 个容器就绪',
   'outcome.podAgain': '{n}/{of} 在运行，重启过 {times} 次',
   'outcome.podStored': '{name} 已存储，等待调度',
+  'outcome.podNominated': 'Pending：正在 {node} 上为它腾出位置',
+  'outcome.podPreempted': '{name} 必须离开：优先级更高的 Pod 需要它的位置',
   'outcome.podUnready': '{name} 在运行，尚未就绪',
   'outcome.podStarts': '{name} 正在启动',
   'outcome.podExited': '{container} 失败，退出码 {code}',

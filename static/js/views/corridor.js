@@ -224,7 +224,9 @@ function details(ctx, model, row, inside) {
   }
   if (row.gate === 'mutating') {
     const changed = row.plugins.filter((p) => p.verdict === 'change');
-    if (changed.length && !compact) return tries(changed.map((p) => ['change', p.plugin, p.why]));
+    if (changed.length && !compact) {
+      return tries(changed.map((p) => ['change', p.plugin, ctx.words.said(p.why || '')]));
+    }
   }
   return null;
 }
@@ -309,7 +311,7 @@ function pluginBox(ctx, model, row) {
             ? words.t('word.stopped', { n: (p.ops || []).length })
             : p.verdict === 'change'
               ? words.t('word.changes', { n: (p.ops || []).length })
-              : p.why || words.t(`verdict.${p.verdict}`),
+              : words.said(p.why || '') || words.t(`verdict.${p.verdict}`),
         ),
       ),
     ),

@@ -276,18 +276,12 @@ function laneBars(ctx, lane, i, scale, size, head) {
     );
     const next = bars[n + 1];
     if (isTiny || (lane.marks.length && bar.tone === 'deny')) return drawn;
-    const label = barLabel(
-      bar,
-      x,
-      width,
-      next ? scale.x(next.from) : 1e9,
-      wide,
-      free,
-      scale.x(head),
-      !isLow,
-    );
+    const text = textOf(ctx, bar);
+    const needed = signsIn(text) * wide;
+    const beyond = next ? scale.x(next.from) : 1e9;
+    const label = text && labelPlace(bar, x, width, beyond, needed, free, scale.x(head), !isLow);
     if (!label) return drawn;
-    free = label.x + bar.label.length * wide;
+    free = label.x + needed;
     return [
       drawn,
       h(
@@ -298,21 +292,26 @@ function laneBars(ctx, lane, i, scale, size, head) {
           y: scale.y(i) + (isLow ? 0.36 * small : 0.32) * scale.rem,
           style: isLow ? { 'font-size': `${small}rem` } : null,
         },
-        bar.label,
+        text,
       ),
     ];
   });
 }
 
+/** What stands at a bar. @param {Context} ctx @param {Lane['bars'][number]} bar */
+const textOf = ({ words }, { label, step }) =>
+  step ? `${label}: ${words.t(`step.${step}`)}` : label;
+
+/** How wide a text is, in letters: a Chinese sign is two of them. @param {string} text */
+const signsIn = (text) => text.replace(/[\u3400-\u9fff]/g, 'xx').length;
+
 /**
  * @param {Lane['bars'][number]} bar @param {number} x @param {number} width @param {number} next
- * @param {number} wide @param {number} free @param {number} headX
+ * @param {number} needed @param {number} free @param {number} headX
  * @param {boolean} inside  whether the bar is high enough for text
  */
-function barLabel(bar, x, width, next, wide, free, headX, inside) {
-  if (!bar.label) return null;
-  const needed = bar.label.length * wide;
-  if (inside && needed < width - 6)
+function labelPlace(bar, x, width, next, needed, free, headX, inside) {
+  if (inside && needed < width - 6 && x + 6 > free)
     return { cls: bar.tone === 'ghost' ? 'ghostlabel' : 'inlabel', x: Math.max(x, 0) + 6 };
   const end = x + width;
   if (end < free + 4 || needed > next - end - 4) return null;

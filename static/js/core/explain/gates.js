@@ -212,7 +212,7 @@ function pluginList(index, row, words) {
       { text: one.name, as: /** @type {'b'} */ ('b') },
       { text: one.label ? ` · ${classText(one.label, words)}` : '', as: /** @type {''} */ ('') },
     ],
-    small: one.said ? one.said.why || '' : words.t('reason.notYet'),
+    small: one.said ? words.said(one.said.why || '') : words.t('reason.notYet'),
   });
   const spoke = list.filter((one) => one.said && one.said.verdict !== 'skip');
   const silent = list.filter((one) => !spoke.includes(one));
@@ -232,6 +232,12 @@ export function classText(label, words) {
   return words.has(key) ? words.t(key) : label;
 }
 
+/** As it begins and ends in its language. @param {string} text */
+function sentence(text) {
+  if (/[\u3400-\u9fff]/.test(text)) return `${text}。`;
+  return `${text[0].toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, '.');
+}
+
 /** @param {any} record @param {any} params @param {Words} words */
 function pluginTitle(record, params, words) {
   const own = `plugin.${record.plugin}.${record.verdict}.title`;
@@ -247,10 +253,7 @@ function pluginWhy(index, record, params, words) {
   const base = `plugin.${record.plugin}`;
   if (record.verdict === 'change' && words.has(`${base}.why`)) {
     blocks.push(p(words, `${base}.why`, { ...params, ...pluginFacts(record) }));
-  } else if (record.why)
-    blocks.push(
-      said(`${record.why[0].toUpperCase()}${record.why.slice(1)}.`.replace(/\.\.$/, '.')),
-    );
+  } else if (record.why) blocks.push(said(sentence(words.said(record.why))));
   if (record.ops && record.ops.length) blocks.push({ type: 'diff', lines: patchLines(record.ops) });
   if (record.verdict === 'change' && words.has(`${base}.prevent`)) {
     blocks.push(h(words.t('why.prevent')), p(words, `${base}.prevent`, params));

@@ -35,9 +35,9 @@ export function outcomeOf(state, write) {
   const { deletionTimestamp, finalizers = [] } = write.object.metadata;
   if (deletionTimestamp && write.resource !== 'namespaces') {
     const held = finalizers.filter((/** @type {string} */ one) => !OWN_FINALIZERS.includes(one));
-    return held.length
-      ? outcome(write, 'unmet', 'held', { finalizers: held.join(', ') })
-      : outcome(write, 'underway', 'deleting');
+    if (held.length) return outcome(write, 'unmet', 'held', { finalizers: held.join(', ') });
+    const isVictim = condition(write, 'DisruptionTarget')?.reason === 'PreemptionByScheduler';
+    return outcome(write, 'underway', isVictim ? 'podPreempted' : 'deleting');
   }
   return make ? make(write, state) : outcome(write, 'met', 'there');
 }
@@ -85,7 +85,9 @@ function podOutcome(write, state) {
       ? outcome(write, 'met', 'podAgain', { n, of, times: again.restartCount })
       : outcome(write, 'met', 'podReady', { n, of });
   }
-  if (!spec.nodeName) return outcome(write, 'underway', 'podStored');
+  const node = status.nominatedNodeName;
+  const waits = node ? 'podNominated' : 'podStored';
+  if (!spec.nodeName) return outcome(write, 'underway', waits, { node });
   const runs = list.some((/** @type {any} */ one) => one.state?.running);
   return outcome(write, 'underway', runs ? 'podUnready' : 'podStarts', { n, of });
 }

@@ -24,6 +24,8 @@ export function brokenPod(
   const placed = (status.conditions || []).find(
     (/** @type {any} */ one) => one.type === 'PodScheduled',
   );
+  // for one that was nominated room is being made
+  if (!spec.nodeName && status.nominatedNodeName) return null;
   if (!spec.nodeName && placed?.status === 'False') return pendingPod(write, placed, state);
   const made = status.phase === 'Failed' ? failedPod(write) : containersOf(write);
   known.set(write, made);
