@@ -34,6 +34,17 @@ def selects(required: Required, name: str, labels: Mapping[str, str]) -> bool:
     return terms is None or matches(terms, name, labels)
 
 
+def labels_of(required: Required) -> list[str] | None:
+    """The labels that decide; None when names of nodes do, too."""
+    selector, terms = required
+    found = [*selector]
+    for term in (terms or {}).get("nodeSelectorTerms") or ():
+        if term.get("matchFields"):
+            return None
+        found += [one["key"] for one in term.get("matchExpressions") or ()]
+    return found
+
+
 def matches(selector: Object, name: str, labels: Mapping[str, str]) -> bool:
     """Whether one of the node selector's terms matches the node."""
     terms = selector.get("nodeSelectorTerms") or ()

@@ -53,7 +53,6 @@ class Cache:
         self.image_nodes: dict[str, int] = {}  # image name -> how many nodes have it
         self.closed_nodes = 0  # cordoned
         self.tainted_nodes = 0  # with taints that turn pods away
-        self.soft_tainted_nodes = 0  # with taints that cost points
         self.with_affinity: dict[str, PodInfo] = {}
         self.node_of: dict[str, str] = {}  # pod key -> node, bound or assumed
         self._on: dict[str, dict[str, PodInfo]] = {}  # node -> its pods, known node or not
@@ -229,7 +228,6 @@ class Cache:
     def _count_facts(self, info: NodeInfo, sign: int) -> None:
         self.closed_nodes += sign * info.unschedulable
         self.tainted_nodes += sign * bool(info.hard_taints)
-        self.soft_tainted_nodes += sign * bool(info.soft_taints)
         for image in info.images:
             count = self.image_nodes.get(image, 0) + sign
             if count:

@@ -10,6 +10,7 @@ Models kubernetes pkg/scheduler/scheduler.go and schedule_one.go.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup
-from controllers_app.scheduler import eventhandlers, framework, podstatus, preemption
+from controllers_app.scheduler import eventhandlers, framework, podstatus, preemption, scoring
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.defaultselector import SelectorCaches
 from controllers_app.scheduler.framework import ClusterEvent, Plugin
@@ -208,10 +209,10 @@ class Scheduler:
         filtered = framework.run_filters(self._filters, info, cache, nominator, self._start)
         if filtered.total and not filtered.nominated:
             self._start = (self._start + len(filtered.looked_at)) % filtered.total
-        scored: framework.Scored | framework.PreScoreFailed | None = None
+        scored: scoring.Scored | framework.PreScoreFailed | None = None
         if len(filtered.feasible) > 1:  # on the nodes as they were filtered
             try:
-                scored = framework.run_scores(self._scorers, info, filtered.feasible, cache)
+                scored = scoring.run_scores(self._scorers, info, filtered.feasible, cache)
             except framework.PreScoreFailed as error:
                 scored = error
         await self._probe.hop("schedule", "filter", key, filtered.detail())
@@ -254,12 +255,12 @@ class Scheduler:
                 return await self._unbound(key, info, why)
         return await self._bind(key, info, node)
 
-    def _select(self, scored: framework.Scored) -> tuple[str, Object]:
+    def _select(self, scored: scoring.Scored) -> tuple[str, Object]:
         """The highest total; among equals, chance decides."""
-        total = scored.total
+        total = scored.total()
         best = max(total)
         winners = itertools.compress(scored.nodes, map(best.__eq__, total))
-        ties = sorted(node.name for node in winners)
+        ties = sorted(map(operator.attrgetter("name"), winners))
         if len(ties) > 1:
             chosen = ties[self._rand.below(len(ties))]
             shown = ties[: framework.DETAIL_NODES_MAX]

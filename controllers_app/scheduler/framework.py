@@ -8,9 +8,9 @@ Models kubernetes pkg/scheduler/framework/interface.go, runtime/framework.go and
 
 from __future__ import annotations
 
-import heapq
+import itertools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ import msgspec
 
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.meta import Object
+from controllers_app.scheduler import alike
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 from controllers_app.scheduler.nominator import Nominator, nominated_node
@@ -31,9 +32,8 @@ UNRESOLVABLE = "UnschedulableAndUnresolvable"
 # upstream looks at fewer nodes the more there are, down to 5 %, but at 100 at least
 FEASIBLE_MIN = 100
 FEASIBLE_PERCENT_MIN = 5
-# what a record of the trace lists at most; beyond, the best nodes and how many there were
+# what a record of the trace lists at most
 DETAIL_NODES_MAX = 100
-DETAIL_NODES_BEST = 20
 
 # what may happen in the cluster that a pod which was turned down waits for
 NODE_ADDED, NODE_UPDATED, NODE_DELETED = "node added", "node updated", "node deleted"
@@ -120,9 +120,10 @@ class Plugin:
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None
 
-    def all_pass(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> bool:
-        """True when it can be told at once that every one of the nodes passes."""
-        return False
+    def decides_by(self, state: Any) -> Iterable[str] | None:
+        """The labels by which nodes that are `alike` may differ for the filter; None when there
+        is more to it."""
+        return None
 
     def count_pod(
         self, state: Any, pod: PodInfo, other: PodInfo, node: NodeInfo, sign: int
@@ -148,11 +149,15 @@ class Plugin:
         """PreScore: None to skip. Default: always run. Raises PreScoreFailed."""
         return ()
 
+    def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
+        """In columns, of each node, what decides about its score beside what nodes that are
+        `alike` have in common; None when there is more to it."""
+        return None
+
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         return 0
 
     def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        """The scores of all nodes; overridden where they can be had at once."""
         return [self.score(state, pod, node) for node in nodes]
 
     def normalize(self, state: Any, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
@@ -178,15 +183,6 @@ def facts(plugin: type[Plugin]) -> Object:
     return told
 
 
-def normalize_to_max(scores: list[int], *, reverse: bool = False) -> list[int]:
-    """DefaultNormalizeScore: the highest becomes 100; `reverse` turns the scale round."""
-    top = max(scores, default=0)
-    if top == 0:
-        return [SCORE_MAX] * len(scores) if reverse else scores
-    scaled = [score * SCORE_MAX // top for score in scores]
-    return [SCORE_MAX - score for score in scaled] if reverse else scaled
-
-
 def feasible_to_find(count: int) -> int:
     """How many nodes that pass are enough (numFeasibleNodesToFind)."""
     if count < FEASIBLE_MIN:
@@ -202,7 +198,7 @@ class Filters:
     and without them.
     """
 
-    __slots__ = ("_asked", "_checks", "_counting", "_nominator", "pod")
+    __slots__ = ("_checks", "_counting", "_labels", "_nominator", "pod")
 
     def __init__(
         self, pod: PodInfo, active: Sequence[tuple[Plugin, Any]], cache: Cache, nominator: Nominator
@@ -210,8 +206,9 @@ class Filters:
         self.pod = pod
         self._nominator = nominator
         self._counting = [pair for pair in active if pair[0].counts_pods]
-        self._asked = [pair for pair in active if pair[0].can_refuse(pair[1], pod, cache)]
-        self._checks = [(plugin.filter, state, plugin.name) for plugin, state in self._asked]
+        asked = [pair for pair in active if pair[0].can_refuse(pair[1], pod, cache)]
+        self._checks = [(plugin.filter, state, plugin.name) for plugin, state in asked]
+        self._labels = _decisive([plugin.decides_by(state) for plugin, state in asked])
 
     def refusal(self, node: NodeInfo) -> tuple[str, No] | None:
         """Why the node cannot take the pod, and which plugin says so."""
@@ -231,11 +228,12 @@ class Filters:
         count = len(nodes)
         if not count:
             return
-        enough, passed, failed = feasible_to_find(count), out.feasible, out.failed
-        turned = [*nodes[start % count :], *nodes[: start % count]] if start % count else nodes
-        if not self._nominator and self._all_pass(turned[:enough]):
-            out.feasible, out.looked_at = [*turned[:enough]], [*turned[:enough]]
+        enough, start = feasible_to_find(count), start % count
+        passed, failed = out.feasible, out.failed
+        if self._labels is not None and not self._nominator:
+            self._find_by_kind(_stretches(nodes, start, enough), enough, self._labels, out)
             return
+        turned = [*nodes[start:], *nodes[:start]]
         refusal_of = self.refusal
         for node in turned:
             refusal = refusal_of(node)
@@ -245,11 +243,35 @@ class Filters:
                     break
             else:
                 failed[node.name] = refusal
-        out.looked_at = [*turned[: len(passed) + len(failed)]]
+        out.looked_at = turned[: len(passed) + len(failed)]
 
-    def _all_pass(self, nodes: Sequence[NodeInfo]) -> bool:
-        """Whether it can be told at once that none of them will be refused."""
-        return all(plugin.all_pass(state, self.pod, nodes) for plugin, state in self._asked)
+    def _find_by_kind(
+        self, stretches: Iterable[Sequence[NodeInfo]], enough: int, labels: Sequence[str],
+        out: Filtered,
+    ) -> None:  # fmt: skip
+        """The same when one of each kind says all: no work in Python for each node."""
+        known: dict[Any, tuple[str, No] | None] = {}
+        for some in stretches:
+            kinds = alike.kinds_of(some, (alike.values_of(some, label) for label in labels))
+            one_of = dict(zip(kinds, some, strict=True))
+            for kind, node in one_of.items():
+                if kind not in known:
+                    known[kind] = self.refusal(node)
+            passed, verdicts = some, None
+            if any(map(known.__getitem__, one_of)):
+                verdicts = [*map(known.__getitem__, kinds)]
+                passed = [*itertools.compress(some, map(operator.not_, verdicts))]
+            missing = enough - len(out.feasible)
+            if len(passed) >= missing:  # the rest is not asked
+                some = some[: some.index(passed[missing - 1]) + 1]
+            out.feasible += passed[:missing]
+            out.looked_at += some
+            if verdicts is not None:
+                named = zip(map(operator.attrgetter("name"), some), verdicts, strict=False)
+                refused: Iterable[Any] = itertools.compress(named, verdicts)
+                out.failed.update(refused)
+            if len(passed) >= missing:
+                return
 
     def _refusal_with_nominated(self, node: NodeInfo) -> tuple[str, No] | None:
         pod = self.pod
@@ -278,6 +300,25 @@ class Filters:
         """Another pod comes to the node in thought, or leaves it (-1)."""
         for plugin, state in self._counting:
             plugin.count_pod(state, self.pod, other, node, sign)
+
+
+def _stretches(nodes: Sequence[NodeInfo], start: int, size: int) -> Iterator[Sequence[NodeInfo]]:
+    """All nodes from the `start`th on and round, some at a time."""
+    count = len(nodes)
+    for begin, end in ((start, count), (0, start)):
+        for at in range(begin, end, size):
+            yield nodes[at : min(at + size, end)]
+
+
+def _decisive(labels: Iterable[Iterable[str] | None]) -> list[str] | None:
+    """The labels by which nodes that are alike may differ for one of the filters; None when there
+    is more to one of them."""
+    found: dict[str, None] = {}
+    for some in labels:
+        if some is None:
+            return None
+        found.update(dict.fromkeys(some))
+    return [*found]
 
 
 @dataclass(slots=True)
@@ -324,42 +365,6 @@ class Filtered:
         if self.refused is not None:
             return (self.refused[0],)
         return tuple(sorted({plugin for plugin, _ in self.failed.values()} | {*self.narrowers}))
-
-
-class Scored(msgspec.Struct):
-    """The score phase: each plugin's raw and normalized scores, and the weighted totals."""
-
-    nodes: Sequence[NodeInfo]
-    total: list[int]
-    plugins: list[tuple[Plugin, list[int], list[int]]] = msgspec.field(default_factory=list)
-    skipped: list[str] = msgspec.field(default_factory=list)
-
-    def detail(self) -> dict[str, Any]:
-        count = len(self.nodes)
-        chosen: Sequence[int] = range(count)
-        if count > DETAIL_NODES_MAX:
-            chosen = heapq.nlargest(DETAIL_NODES_BEST, chosen, key=self.total.__getitem__)
-        names = [self.nodes[i].name for i in chosen]
-
-        def table(scores: list[int]) -> dict[str, int]:
-            return dict(zip(names, [scores[i] for i in chosen], strict=True))
-
-        out: dict[str, Any] = {
-            "plugins": [
-                {
-                    "name": plugin.name,
-                    "weight": plugin.weight,
-                    "raw": table(raw),
-                    "normalized": table(normalized),
-                }
-                for plugin, raw, normalized in self.plugins
-            ],
-            "skipped": self.skipped,
-            "total": table(self.total),
-        }
-        if count > len(names):
-            out["left_off"] = count - len(names)
-        return out
 
 
 def run_filters(
@@ -419,32 +424,6 @@ def run_reserve(
     """The plugins that have something to do before the pod is bound, and what."""
     asked = [(plugin, plugin.reserve(state, pod, node)) for plugin, state in reservers]
     return [(plugin, todo) for plugin, todo in asked if todo is not None]
-
-
-def run_scores(
-    plugins: Sequence[Plugin], pod: PodInfo, nodes: Sequence[NodeInfo], cache: Cache
-) -> Scored:
-    total = [0] * len(nodes)
-    same = 0  # what all nodes get
-    out = Scored(nodes, total)
-    for plugin in plugins:
-        try:
-            state = plugin.prepare_score(pod, nodes, cache)
-        except PreScoreFailed as error:
-            raise PreScoreFailed(f'running PreScore plugin "{plugin.name}": {error}') from None
-        if state is None:
-            out.skipped.append(plugin.name)
-            continue
-        raw = plugin.score_all(state, pod, nodes)
-        normalized = plugin.normalize(state, raw, nodes)
-        weight = plugin.weight
-        if normalized.count(normalized[0]) == len(normalized):
-            same += normalized[0] * weight
-        else:
-            total = list(map(operator.add, total, map(weight.__mul__, normalized)))
-        out.plugins.append((plugin, raw, normalized))
-    out.total = list(map(same.__add__, total))
-    return out
 
 
 def fit_error(filtered: Filtered, preemption: str = "") -> str:

@@ -77,8 +77,8 @@ class NodeInfo:
     """A node, the pods on it, and what is left."""
 
     __slots__ = (
-        "allocatable", "hard_taints", "images", "labels", "name", "node", "nonzero", "pods",
-        "ports", "requested", "soft_taints", "unschedulable", "usage",
+        "alike", "allocatable", "hard_taints", "images", "labels", "marks", "name", "node",
+        "nonzero", "pods", "ports", "requested", "soft_taints", "unschedulable",
     )  # fmt: skip
 
     def __init__(self, node: Object) -> None:
@@ -103,12 +103,14 @@ class NodeInfo:
         spec, status = node.get("spec") or {}, node.get("status") or {}
         self.unschedulable = bool(spec.get("unschedulable"))
         taints = spec.get("taints") or ()
-        self.hard_taints = tuple(taint for taint in taints if taint["effect"] != "PreferNoSchedule")
+        self.hard_taints = hard_taints(node)
         self.soft_taints = tuple(taint for taint in taints if taint["effect"] == "PreferNoSchedule")
         self.allocatable = shared(
             amounts(status.get("allocatable") or status.get("capacity") or {})
         )
-        self._note_usage()
+        marks = [(taint["key"], taint.get("value"), taint["effect"]) for taint in taints]
+        self.marks = (self.unschedulable, *marks)
+        self._compare()
         self.images: dict[str, int] = {}
         for image in status.get("images") or ():
             for name in image.get("names") or ():
@@ -130,26 +132,33 @@ class NodeInfo:
             self.nonzero[name] += sign * info.nonzero.get(name, 0)
         if info.ports:
             (self.ports.update if sign > 0 else self.ports.difference_update)(info.ports)
-        self._note_usage()
+        self._compare()
 
-    def _note_usage(self) -> None:
-        """Nodes with the same `usage` have as much, and as much of it in use, of processor, memory
-        and pods: what is worked out for one holds for all."""
+    def _compare(self) -> None:
+        """Nodes with the same number in `alike` have as much, and as much of it in use, of
+        processor, memory and pods, and the same taints: what is worked out for one holds for all.
+        """
         asked, nonzero = self.requested, self.nonzero
-        usage = (
+        kind = (
             id(self.allocatable), len(self.pods), asked.get(CPU, 0), asked.get(MEMORY, 0),
-            nonzero[CPU], nonzero[MEMORY],
+            nonzero[CPU], nonzero[MEMORY], self.marks,
         )  # fmt: skip
-        if len(_usages) >= KNOWN_MAX:
-            _usages.clear()
-        number = _usages.get(usage)
+        if len(_kinds) >= KNOWN_MAX:
+            _kinds.clear()
+        number = _kinds.get(kind)
         if number is None:
-            number = _usages[usage] = next(_numbers)
-        self.usage = number
+            number = _kinds[kind] = next(_numbers)
+        self.alike = number
+
+
+def hard_taints(node: Object) -> tuple[Object, ...]:
+    """Those that turn pods away."""
+    taints = (node.get("spec") or {}).get("taints") or ()
+    return tuple(taint for taint in taints if taint["effect"] != "PreferNoSchedule")
 
 
 _known: dict[tuple[tuple[str, int], ...], Amounts] = {}
-_usages: dict[tuple[int, ...], int] = {}
+_kinds: dict[tuple[object, ...], int] = {}
 _numbers = itertools.count()
 KNOWN_MAX = 4096
 

@@ -11,7 +11,6 @@ from typing import Any
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import SCORE_MAX, Plugin
 from controllers_app.scheduler.nodeinfo import CPU, MEMORY, NodeInfo, PodInfo
-from controllers_app.scheduler.plugins.resources_fit import score_by_usage
 
 
 class NodeResourcesBalancedAllocation(Plugin):
@@ -24,8 +23,8 @@ class NodeResourcesBalancedAllocation(Plugin):
         """A pod that asks for nothing has nothing to balance."""
         return () if pod.requests.get(CPU) or pod.requests.get(MEMORY) else None
 
-    def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        return score_by_usage(lambda node: self.score(state, pod, node), nodes)
+    def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
+        return []
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         shares = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from controllers_app.scheduler import alike
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import SCORE_MAX, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
@@ -38,14 +39,14 @@ class ImageLocality(Plugin):
                 shares.append((name, have / len(cache.nodes)))
         return len(containers), shares
 
-    def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        if not state[1]:
-            return [0] * len(nodes)
-        return [self.score(state, pod, node) for node in nodes]
+    def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
+        return [alike.sizes_of(nodes, name) for name, _ in state[1]]
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         count: int = state[0]
         shares: list[tuple[str, float]] = state[1]
+        if not shares:
+            return 0
         total: int = sum(int(node.images.get(name, 0) * share) for name, share in shares)
         most = THRESHOLD_MAX * count
         total = min(max(total, THRESHOLD_MIN), most)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from apiserver_app.machinery import meta
+from controllers_app.scheduler import alike
 from controllers_app.scheduler.affinity import NamespaceLabels, Term
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
@@ -173,6 +174,10 @@ class InterPodAffinity(Plugin):
                     if self._selects(term, pod.namespace, pod.labels):
                         _add(points, term.key, where, cache, sign * term.weight)
         return points or None
+
+    def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
+        keys = dict.fromkeys(key for key, _ in state)
+        return [alike.values_of(nodes, key) for key in keys]
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         return sum(state.get(pair, 0) for pair in node.labels.items())

@@ -13,6 +13,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from controllers_app.runtime import nodeaffinity
+from controllers_app.scheduler import alike, scoring
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
     UNRESOLVABLE,
@@ -20,7 +21,6 @@ from controllers_app.scheduler.framework import (
     No,
     Plugin,
     PreScoreFailed,
-    normalize_to_max,
 )
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
@@ -45,6 +45,9 @@ class NodeAffinity(Plugin):
     def narrow(self, state: Any, pod: PodInfo) -> Iterable[str] | None:
         return _named(state)
 
+    def decides_by(self, state: Any) -> Iterable[str] | None:
+        return nodeaffinity.labels_of(state)
+
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         return None if nodeaffinity.selects(state, node.name, node.labels) else _NO
 
@@ -56,6 +59,11 @@ class NodeAffinity(Plugin):
             raise PreScoreFailed(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
         return terms or None
 
+    def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
+        terms = [preferred.get("preference") or {} for preferred in state]
+        labels = nodeaffinity.labels_of(({}, {"nodeSelectorTerms": terms}))
+        return None if labels is None else [alike.values_of(nodes, label) for label in labels]
+
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         return sum(
             preferred["weight"]
@@ -64,7 +72,7 @@ class NodeAffinity(Plugin):
         )
 
     def normalize(self, state: Any, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
-        return normalize_to_max(scores)
+        return scoring.normalize_to_max(scores)
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:
         """Wakes for a node that matches now and did not before. A term that compares with what

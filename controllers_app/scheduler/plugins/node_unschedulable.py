@@ -5,6 +5,7 @@ Models kubernetes pkg/scheduler/framework/plugins/nodeunschedulable/node_unsched
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from controllers_app.runtime import nodeaffinity
@@ -32,6 +33,9 @@ class NodeUnschedulable(Plugin):
 
     def can_refuse(self, state: Any, pod: PodInfo, cache: Cache) -> bool:
         return cache.closed_nodes > 0
+
+    def decides_by(self, state: Any) -> Iterable[str] | None:
+        return ()
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         if not node.unschedulable:

@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from controllers_app.runtime import nodeaffinity
+from controllers_app.scheduler import alike
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import (
     NODE_ADDED,
@@ -39,6 +40,7 @@ from controllers_app.scheduler.plugins.taint_toleration import TaintToleration
 HOSTNAME = "kubernetes.io/hostname"
 DEFAULTS = ((HOSTNAME, 3), ("topology.kubernetes.io/zone", 5))
 
+_NAME = operator.attrgetter("name")
 _SKEW = No(("node(s) didn't match pod topology spread constraints",))
 _MISSING = No(
     ("node(s) didn't match pod topology spread constraints (missing required label)",),
@@ -127,6 +129,9 @@ class PodTopologySpread(Plugin):
                     domains[domain] = domains.get(domain, 0) + found.get(node.name, 0)
         return counts
 
+    def decides_by(self, state: _Filtering) -> Iterable[str] | None:
+        return [constraint.key for constraint in state.constraints]
+
     def filter(self, state: _Filtering, pod: PodInfo, node: NodeInfo) -> No | None:
         for number, constraint in enumerate(state.constraints):
             domain = node.labels.get(constraint.key)
@@ -179,24 +184,25 @@ class PodTopologySpread(Plugin):
         constraints = _own(pod, "ScheduleAnyway") if own else self._defaults(pod)
         if not constraints:
             return None
+        values = [
+            None
+            if one.key == HOSTNAME and cache.all_have(HOSTNAME)
+            else alike.values_of(nodes, one.key)
+            for one in constraints
+        ]
         ignored = set()
-        if own:  # the defaults leave out a label that a node has not
-            for node in nodes:
+        if own and any(None in column for column in values if column):
+            for node in nodes:  # the defaults leave out a label that a node has not
                 if any(one.key not in node.labels for one in constraints):
                     ignored.add(node.name)
         counts: list[Mapping[str, int]] = []
         weights = []
-        values: list[list[str | None] | None] = []
-        for constraint in constraints:
-            if constraint.key == HOSTNAME and cache.all_have(HOSTNAME):
-                values.append(None)
-            else:
-                values.append([node.labels.get(constraint.key) for node in nodes])
+        for constraint, column in zip(constraints, values, strict=True):
             if constraint.key == HOSTNAME:
                 counts.append(_counts(cache, pod, constraint))
                 size = len(nodes) - len(ignored)
             else:
-                named = values[-1] or ()
+                named: Iterable[str | None] = column or ()
                 if ignored:
                     named = [
                         value
@@ -236,36 +242,34 @@ class PodTopologySpread(Plugin):
             domains[domain] += count
         return domains
 
-    def score_all(self, state: _Scoring, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        """How crowded each node's domains are: less is better."""
-        total: list[float] = []
-        for number, constraint in enumerate(state.constraints):
-            values = state.values[number]
+    def scores_by(self, state: _Scoring, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
+        columns: list[list[Any]] = []
+        for constraint, counts, values in zip(
+            state.constraints, state.counts, state.values, strict=True
+        ):
             if constraint.key == HOSTNAME:
-                counts = [*map(state.counts[number].get, [node.name for node in nodes])]
-            else:
-                counts = [*map(state.counts[number].get, cast(list[str], values))]
-            if values is not None and None in values:
-                counts = [
-                    -1 if value is None else count
-                    for value, count in zip(values, counts, strict=True)
-                ]
-            points = {one: self._points(state, number, one) for one in {*counts}}
-            more = list(map(points.__getitem__, counts))
-            total = list(map(operator.add, total, more)) if total else more
-        rounded = {one: math.floor(one + 0.5) for one in {*total}}
-        scores = list(map(rounded.__getitem__, total))
-        if state.ignored:
-            for number, node in enumerate(nodes):
-                if node.name in state.ignored:
-                    scores[number] = 0
-        return scores
+                columns.append([*map(counts.get, map(_NAME, nodes))])
+                if values is not None:
+                    columns.append([value is None for value in values])
+            elif values is not None:
+                columns.append(values)
+        return columns
 
-    def _points(self, state: _Scoring, number: int, count: int | None) -> float:
-        """What so many pods cost by one constraint; -1: the node has not its label."""
-        if count == -1:
-            return 0.0
-        return (count or 0) * state.weights[number] + (state.constraints[number].skew_max - 1)
+    def score(self, state: _Scoring, pod: PodInfo, node: NodeInfo) -> int:
+        """How crowded the node's domains are: less is better."""
+        if node.name in state.ignored:
+            return 0
+        total = 0.0
+        for number, constraint in enumerate(state.constraints):
+            value = node.labels.get(constraint.key)
+            if value is not None:
+                domain = node.name if constraint.key == HOSTNAME else value
+                total += self._points(state, number, state.counts[number].get(domain, 0))
+        return math.floor(total + 0.5)
+
+    def _points(self, state: _Scoring, number: int, count: int) -> float:
+        """What so many pods cost by one constraint."""
+        return count * state.weights[number] + (state.constraints[number].skew_max - 1)
 
     def normalize(self, state: _Scoring, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         ignored = state.ignored

@@ -5,7 +5,7 @@ Models kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go and least
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from controllers_app.scheduler.cache import Cache
@@ -33,24 +33,20 @@ class NodeResourcesFit(Plugin):
     remedy = "resources:\n  requests: …"
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
-        """Verdicts by the usage of nodes; None when it does not tell all that the pod asks for."""
+        """Verdicts on nodes that are alike; None when they may differ in what the pod asks for."""
         return ({},) if pod.requests.keys() <= {CPU, MEMORY} else (None,)
+
+    def decides_by(self, state: Any) -> Iterable[str] | None:
+        return None if state[0] is None else ()
 
     def filter(self, state: Any, pod: PodInfo, node: NodeInfo) -> No | None:
         known: dict[int, No | None] | None = state[0]
         if known is None:
             return self._judge(pod, node)
-        usage = node.usage
-        if usage in known:
-            return known[usage]
-        verdict = known[usage] = self._judge(pod, node)
+        if node.alike in known:
+            return known[node.alike]
+        verdict = known[node.alike] = self._judge(pod, node)
         return verdict
-
-    def all_pass(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> bool:
-        if state[0] is None:
-            return False
-        one_of = {node.usage: node for node in nodes}
-        return all(self.filter(state, pod, node) is None for node in one_of.values())
 
     def _judge(self, pod: PodInfo, node: NodeInfo) -> No | None:
         have, used = node.allocatable, node.requested
@@ -92,6 +88,9 @@ class NodeResourcesFit(Plugin):
         had = amounts((event.old.get("status") or {}).get("allocatable") or {})
         return any(have.get(name, 0) > had.get(name, 0) for name in (PODS, *pod.requests))
 
+    def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
+        return []
+
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         """LeastAllocated: the share of processor and memory that stays free, on average."""
         total = 0
@@ -105,17 +104,6 @@ class NodeResourcesFit(Plugin):
             if used <= capacity:
                 total += (capacity - used) * SCORE_MAX // capacity
         return total // counted if counted else 0
-
-    def score_all(self, state: Any, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int]:
-        return score_by_usage(lambda node: self.score(state, pod, node), nodes)
-
-
-def score_by_usage(score: Callable[[NodeInfo], int], nodes: Sequence[NodeInfo]) -> list[int]:
-    """Nodes that are alike and equally full have the same score: it is worked out once."""
-    usages = [node.usage for node in nodes]
-    one_of = dict(zip(usages, nodes, strict=True))
-    known = {usage: score(node) for usage, node in one_of.items()}
-    return list(map(known.__getitem__, usages))
 
 
 _ORDER = {CPU: 0, MEMORY: 1, "ephemeral-storage": 2}

@@ -92,7 +92,7 @@ def test_nodes_that_all_pass_at_once_are_those_that_pass_one_by_one() -> None:
     at_once = filtered(cache, info, start=200)
     assert len(at_once.feasible) == 120 == len(at_once.looked_at)
     asked = pod("p", cpu="1")
-    asked.requests = {**asked.requests, "example.com/gpu": 0}  # which no usage tells
+    asked.requests = {**asked.requests, "example.com/gpu": 0}  # in which alike ones may differ
     one_by_one = filtered(cache, asked, start=200)
     names = [[one.name for one in out.feasible] for out in (at_once, one_by_one)]
     assert names[0] == names[1] and names[0][:2] == ["n200", "n201"]

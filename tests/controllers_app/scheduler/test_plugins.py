@@ -10,7 +10,7 @@ import pytest
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import labels
-from controllers_app.scheduler import framework, preemption
+from controllers_app.scheduler import framework, preemption, scoring
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import Plugin
 from controllers_app.scheduler.nodeinfo import PodInfo
@@ -315,7 +315,7 @@ def test_a_preference_for_what_is_no_number_is_an_error() -> None:
     which = cache(node("a"), node("b"))
     info = pod("p", affinity={"nodeAffinity": terms})
     with pytest.raises(framework.PreScoreFailed) as failed:
-        framework.run_scores([NodeAffinity()], info, which.order(), which)
+        scoring.run_scores([NodeAffinity()], info, which.order(), which)
     assert str(failed.value) == (
         'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0]: Invalid '
         "value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer"

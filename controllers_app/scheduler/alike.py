@@ -1,0 +1,31 @@
+"""Nodes that are alike: what is worked out for one of a kind holds for all of them.
+
+A cluster of thousands has few kinds, so an attempt costs little more there than in a small one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from controllers_app.scheduler.nodeinfo import NodeInfo
+
+_number, _labels, _images = map(operator.attrgetter, ("alike", "labels", "images"))
+
+
+def kinds_of(nodes: Sequence[NodeInfo], columns: Iterable[Sequence[Any]] = ()) -> list[Any]:
+    """Of each node what it has in common with those that are as large, as full and as tainted, and
+    have the same in the columns."""
+    numbers, more = map(_number, nodes), [*columns]
+    return [*zip(numbers, *more, strict=True)] if more else [*numbers]
+
+
+def values_of(nodes: Sequence[NodeInfo], label: str) -> list[Any]:
+    """Each node's value of the label; None without it."""
+    return [*map(operator.methodcaller("get", label), map(_labels, nodes))]
+
+
+def sizes_of(nodes: Sequence[NodeInfo], image: str) -> list[Any]:
+    """How large the image is on each node; None where it is not."""
+    return [*map(operator.methodcaller("get", image), map(_images, nodes))]
