@@ -3,8 +3,9 @@
 Background: the owner is deleted at once and its dependents afterwards. Foreground: an owner with
 the finalizer `foregroundDeletion` waits until the dependents that block it are gone. Orphan: with
 the finalizer `orphan` the dependents lose the reference and stay. Owners that never existed, or
-exist with another uid, count as gone. What is decided about is read from the API server first; its
-owners are, too, unless their end was seen.
+exist with another uid or elsewhere, count as gone. What is decided about is read from the API server
+first; its owners are, too, unless their end was seen: what a reference that is wrong says of an
+owner counts for that reference, not for those that are right.
 
 There is no graph of its own: each shared cache files its objects under their owners' uids.
 
@@ -28,6 +29,8 @@ OWNER = "owner/"  # prefix of the key of an owner that no cache has
 ABSENT_MAX = 500
 CONFLICTS_MAX = 4
 IGNORED = ("events", "events.events.k8s.io")
+# where an owner is said to be: apiVersion, kind, namespace, name, uid
+Coordinates = tuple[str, str, str, str, str]
 
 
 class GarbageCollectorController(Controller):
@@ -48,11 +51,11 @@ class GarbageCollectorController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._absent: OrderedDict[str, None] = OrderedDict()
+        self._absent: OrderedDict[Coordinates, None] = OrderedDict()
 
     async def reconcile(self, key: str) -> Result | None:
         if key.startswith(OWNER):
-            return await self._look_for_owner(*key.removeprefix(OWNER).split("/"))
+            return await self._look_for_owner(key.removeprefix(OWNER))
         resource, namespace, name = key.split("/")
         cache = self.every.get(resource)
         obj = cache.get(f"{namespace}/{name}" if namespace else name) if cache else None
@@ -108,38 +111,80 @@ class GarbageCollectorController(Controller):
     async def _owner_state(self, obj: Object, owner: Object) -> str:
         """solid: there and staying; waiting: there until its dependents are gone; gone; or
         impossible: what is in no namespace cannot be owned by what is in one."""
-        if owner["uid"] in self._absent:
+        namespace = meta.namespace_of(obj)
+        if _coordinates(owner, "") in self._absent or _coordinates(owner, namespace) in self._absent:
             return "gone"
         info = self._info(owner)
         if info is None:
             raise errors.internal(
                 f'no matches for kind "{owner["kind"]}" in version "{owner["apiVersion"]}"'
             )
-        namespace = meta.namespace_of(obj) if info.namespaced else ""
         if info.namespaced and not namespace:
             return "impossible"
-        found = await self.live(info.key, namespace, owner["name"])
+        where = namespace if info.namespaced else ""
+        found = await self.live(info.key, where, owner["name"])
         if found is None or meta.uid_of(found) != owner["uid"]:
-            self._remember_absent(owner["uid"])
+            self._remember_absent(_coordinates(owner, where))
             return "gone"
         return "waiting" if _waits_for_dependents(found) else "solid"
 
-    async def _look_for_owner(
-        self, resource: str, namespace: str, name: str, uid: str
-    ) -> Result | None:
+    async def _look_for_owner(self, key: str) -> Result | None:
         """An owner that no cache has: its dependents are looked at when it is not there."""
-        cache = self.every.get(resource)
+        version, kind, namespace, name, uid = key.rsplit("/", 4)
+        owner = {"apiVersion": version, "kind": kind, "name": name, "uid": uid}
+        info = self._info(owner)
+        if info is None:
+            return Result("is of a kind that is gone")
+        cache = self.every.get(info.key)
         known = cache.get(f"{namespace}/{name}" if namespace else name) if cache else None
         if known is not None and meta.uid_of(known) == uid:
             return Result("is there")
-        found = await self.live(resource, namespace, name)
+        found = await self.live(info.key, namespace, name)
         if found is not None and meta.uid_of(found) == uid:
             return Result("is there, a cache will show it")
-        self._remember_absent(uid)
-        dependents = list(self._dependents(uid))
-        for kind, item in dependents:
-            self.queue.add(_key(kind, item))
+        gone = _coordinates(owner, namespace)
+        self._remember_absent(gone)
+        dependents = [
+            (resource, item)
+            for resource, item in self._dependents(uid)
+            if any(
+                _coordinates(one, meta.namespace_of(item) if namespace else "") == gone
+                for one in item["metadata"]["ownerReferences"]
+            )
+        ]
+        for resource, item in dependents:
+            self.queue.add(_key(resource, item))
         return Result(f"is not there: {len(dependents)} dependents may go")
+
+    def _is_elsewhere(self, info: ResourceInfo, obj: Object, owner: Object) -> bool:
+        """Whether it is known that the owner has another name, as a right reference says, or is in
+        another namespace, which is told of the object."""
+        others = (item for _, item in self._dependents(owner["uid"]) if item is not obj)
+        for one in next(others, {"metadata": {}})["metadata"].get("ownerReferences") or ():
+            if one["uid"] == owner["uid"] and one["name"] != owner["name"]:
+                return True
+        cache, spaces = self.every.get(info.key), self.every.get("namespaces")
+        if cache is None or spaces is None or not info.namespaced:
+            return False
+        for space in spaces.list():
+            known = cache.get(f"{meta.name_of(space)}/{owner['name']}")
+            if known is not None and meta.uid_of(known) == owner["uid"]:
+                self._tell_of_wrong_namespace(obj, owner)
+                return True
+        return False
+
+    def _tell_of_wrong_namespace(self, obj: Object, owner: Object) -> None:
+        namespace = meta.namespace_of(obj)
+        said = (
+            f"[{owner['apiVersion']}/{owner['kind']}, namespace: {namespace}, "
+            f"name: {owner['name']}, uid: {owner['uid']}]"
+        )
+        message = f"ownerRef {said} does not exist in namespace {errors.quoted(namespace)}"
+        metadata = {
+            name: obj["metadata"].get(name, "") for name in ("namespace", "name", "uid")
+        }  # fmt: skip
+        about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}
+        self.recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message)
 
     def _known_owner(self, obj: Object, owner: Object) -> Object | None:
         """The owner as the cache has it; None when it has none, or another with that name."""
@@ -157,8 +202,8 @@ class GarbageCollectorController(Controller):
         group, _, version = owner["apiVersion"].rpartition("/")
         return self.resources.by_gvk(group, version, owner["kind"])
 
-    def _remember_absent(self, uid: str) -> None:
-        self._absent[uid] = None
+    def _remember_absent(self, gone: Coordinates) -> None:
+        self._absent[gone] = None
         while len(self._absent) > ABSENT_MAX:
             self._absent.popitem(last=False)
 
@@ -262,11 +307,10 @@ class GarbageCollectorController(Controller):
             if self._known_owner(obj, owner) is not None:
                 continue
             info = self._info(owner)
-            if info is None:
+            if info is None or self._is_elsewhere(info, obj, owner):
                 yield _key(resource, obj)
             elif namespace or not info.namespaced:
-                where = namespace if info.namespaced else ""
-                yield f"{OWNER}{info.key}/{where}/{owner['name']}/{owner['uid']}"
+                yield f"{OWNER}{'/'.join(_coordinates(owner, namespace if info.namespaced else ''))}"
 
     def _waits(self, resource: str, obj: Object) -> Iterator[str]:
         """The dependents go first, unless they are to stay."""
@@ -284,9 +328,13 @@ class GarbageCollectorController(Controller):
 
     def _deleted(self, resource: str, obj: Object) -> Iterator[str]:
         """Its dependents may have to go, and an owner may have waited for this."""
-        uid = meta.uid_of(obj)
-        for kind, item in self._dependents(uid):
-            self._remember_absent(uid)
+        metadata = obj["metadata"]
+        for kind, item in self._dependents(metadata["uid"]):
+            itself = {
+                "apiVersion": obj["apiVersion"], "kind": obj["kind"],
+                "name": metadata["name"], "uid": metadata["uid"],
+            }  # fmt: skip
+            self._remember_absent(_coordinates(itself, meta.namespace_of(obj)))
             yield _key(kind, item)
         yield from self._waiting_owners(obj)
 
@@ -300,6 +348,10 @@ class GarbageCollectorController(Controller):
 
 def _key(resource: str, obj: Object) -> str:
     return f"{resource}/{meta.namespace_of(obj)}/{meta.name_of(obj)}"
+
+
+def _coordinates(owner: Object, namespace: str) -> Coordinates:
+    return owner["apiVersion"], owner["kind"], namespace, owner["name"], owner["uid"]
 
 
 def _owner_uids(obj: Object) -> tuple[str, ...]:

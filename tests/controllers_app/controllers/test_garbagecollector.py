@@ -99,6 +99,24 @@ def test_an_owner_of_the_same_name_but_another_uid_counts_as_gone(lab: Lab) -> N
     assert maps(lab) == ["one"]
 
 
+def test_a_wrong_reference_takes_its_own_object_and_leaves_the_owners_other_dependents(
+    lab: Lab,
+) -> None:
+    one = lab.create("configmaps", config_map("one"))
+    lab.create("configmaps", config_map("right", reference(one)))
+    lab.create("configmaps", config_map("wrong", {**reference(one), "name": "uno"}))
+    lab.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}, "")
+    lab.create("configmaps", config_map("far", reference(one)), "x")
+    lab.run(2)
+    assert maps(lab) == ["one", "right"]
+    assert lab.get("configmaps", "right")["metadata"]["ownerReferences"]
+    assert lab.find("configmaps", "far", "x") is None
+    [(reason, message, _)] = lab.events("ConfigMap", "x")
+    assert reason == "OwnerRefInvalidNamespace"
+    wanted = f"[v1/ConfigMap, namespace: x, name: one, uid: {meta.uid_of(one)}]"
+    assert message == f'ownerRef {wanted} does not exist in namespace "x"'
+
+
 def test_what_was_owned_while_the_collector_was_down_is_collected_after(lab: Lab) -> None:
     owner = lab.create("configmaps", config_map("owner"))
     lab.create("configmaps", config_map("child", reference(owner)))
