@@ -1,6 +1,6 @@
 """The taint eviction controller: deletes pods that do not tolerate their node's NoExecute taints.
 
-A pod with tolerationSeconds is deleted that long after the taint was added, unless the taint is
+A pod with tolerationSeconds is deleted that long after the taint was seen, unless the taint is
 removed before.
 
 Models kubernetes pkg/controller/tainteviction/taint_eviction.go.
@@ -52,7 +52,7 @@ class TaintEvictionController(Controller):
 
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
-        self._marked: dict[str, None] = {}
+        self._due: dict[str, int] = {}  # when a pod that tolerates for a while is to go
         self._nodes, self._pods = self.caches["nodes"], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
@@ -62,24 +62,31 @@ class TaintEvictionController(Controller):
         if meta.is_deleting(pod):
             return Result("is going")
         node = self._nodes.get(pod["spec"].get("nodeName") or "")
-        taints = _no_execute(node) if node is not None else []
+        due = self._due.get(key)
+        if due is not None and due <= self.kernel.now:
+            await self._evict(key, pod)
+            return Result("has been on its tainted node for as long as it tolerates: deletes it")
+        if node is None:
+            return self._wait(due) if due is not None else Result("its node is gone")
+        taints = _no_execute(node)
         if not taints:
             return self._cancel_eviction(key, "its node has no such taint")
         seconds = tolerated_seconds(pod, taints)
         if seconds == FOREVER:
             return self._cancel_eviction(key, "tolerates its node's taints")
-        added = [meta.parse_time(taint["timeAdded"]) for taint in taints if taint.get("timeAdded")]
-        due = max(added, default=self.kernel.now) + int(seconds * SECOND)
-        if due > self.kernel.now:
-            self._marked[key] = None
-            wait = (due - self.kernel.now) / SECOND
-            return Result(f"tolerates its node's taints for {wait:.0f} s more", wait)
-        await self._evict(key, pod)
-        return Result("does not tolerate its node's taints: deletes it")
+        if not seconds:
+            self._cancel_eviction(key, "")
+            await self._evict(key, pod)
+            return Result("does not tolerate its node's taints: deletes it")
+        # from when this was first seen, whatever the taint or a later toleration says
+        return self._wait(self._due.setdefault(key, self.kernel.now + int(seconds * SECOND)))
+
+    def _wait(self, due: int) -> Result:
+        left = (due - self.kernel.now) / SECOND
+        return Result(f"tolerates its node's taints for {left:.0f} s more", left)
 
     def _cancel_eviction(self, key: str, reason: str) -> Result:
-        if key in self._marked:
-            del self._marked[key]
+        if self._due.pop(key, None) is not None:
             message = f"Cancelling deletion of Pod {key}"
             self.recorder.event(_bare(key), "Normal", "TaintManagerEviction", message)
         return Result(f"{reason}: nothing to do")
@@ -104,7 +111,7 @@ class TaintEvictionController(Controller):
                 subresource="status",
             )
             await self.client.delete("pods", namespace, name)
-        self._marked.pop(key, None)
+        self._due.pop(key, None)
 
     # -- keys -----------------------------------------------------------------------------------
 
@@ -118,7 +125,7 @@ class TaintEvictionController(Controller):
 
     def _if_marked(self, pod: Object) -> tuple[str, ...]:
         key = meta.key_of(pod)
-        return (key,) if key in self._marked else ()
+        return (key,) if key in self._due else ()
 
 
 def tolerated_seconds(pod: Object, taints: Sequence[Object]) -> float:

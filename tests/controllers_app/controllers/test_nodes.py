@@ -149,6 +149,21 @@ def test_pods_leave_an_unreachable_node_after_their_toleration(lab: Lab) -> None
     assert len(lab.all("pods")) == 2
 
 
+def test_a_pod_tolerates_a_taint_from_when_it_was_seen_for_as_long_as_it_says(lab: Lab) -> None:
+    lab.add_node("node-1")
+    body = pod("a", app="x")
+    limit = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+    body["spec"]["tolerations"] = [limit]
+    lab.create("pods", body)
+    lab.start_pods()
+    taint = {"key": "x", "value": "y", "effect": "NoExecute"}
+    lab.patch("nodes", "node-1", {"spec": {"taints": [taint]}}, "")
+    lab.run(4)
+    assert not meta.is_deleting(lab.get("pods", "a"))
+    lab.run(1)
+    assert meta.is_deleting(lab.get("pods", "a"))
+
+
 def test_a_node_that_comes_back_in_time_keeps_its_pods(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.add_node("node-2")
