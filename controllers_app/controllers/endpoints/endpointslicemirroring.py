@@ -18,7 +18,7 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.endpoints import endpointslice, servicepods
 from controllers_app.controllers.workload import ownership, podcontrol
 from controllers_app.runtime.controller import Controller, Result
-from controllers_app.runtime.watches import DELETED, UPDATED, For, Watches, own_key
+from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches, own_key
 
 SLICES = endpointslice.SLICES
 MANAGER = "endpointslicemirroring-controller.k8s.io"
@@ -39,8 +39,20 @@ class EndpointSliceMirroringController(Controller):
         "pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go syncEndpoints"
     )
     watches = (
-        For("endpoints", when=lambda found: not _is_managed(found)),
-        Watches("services", when=lambda service: not service["spec"].get("selector"), keys=own_key),
+        For("endpoints", on=ADDED | DELETED, when=lambda found: not _is_managed(found)),
+        Watches(
+            "endpoints",
+            on=UPDATED,
+            changed=lambda old, found: not (_is_managed(old) and _is_managed(found)),
+            keys=own_key,
+        ),
+        Watches("services", on=ADDED | DELETED, when=lambda found: not _selects(found), keys=own_key),
+        Watches(
+            "services",
+            on=UPDATED,
+            changed=lambda old, service: _selects(old) != _selects(service),
+            keys=own_key,
+        ),
         Watches(
             SLICES,
             on=UPDATED | DELETED,
@@ -60,7 +72,7 @@ class EndpointSliceMirroringController(Controller):
             endpoints is None
             or not _is_mirrored(endpoints)
             or service is None
-            or service["spec"].get("selector")
+            or _selects(service)
         ):
             await self._delete(known)
             return Result(f"is not mirrored: deletes {len(known)} slices")
@@ -124,18 +136,22 @@ class EndpointSliceMirroringController(Controller):
             by_group.setdefault(group, []).append(item)
         spare = [item for group in by_group if group not in wanted for item in by_group[group]]
         spare += [item for group in wanted for item in by_group.get(group, [])[1:]]
-        written = 0
+        created, updated = [], []
         for group, (ports, found) in wanted.items():
             have = by_group.get(group, [None])[0]
             body = _slice(endpoints, group[0], ports, found)
-            if have is not None and _same(have, body):
-                continue
-            if have is None and spare:
-                have = spare.pop(0)
+            if have is None:
+                created.append(body)
+            elif not _same(have, body):
+                updated.append((body, have))
+        while created and spare:
+            updated.append((created.pop(0), spare.pop(0)))
+        for body in created:
+            await self._write(body, None)
+        for body, have in updated:
             await self._write(body, have)
-            written += 1
         await self._delete(spare)
-        return written + len(spare)
+        return len(created) + len(updated) + len(spare)
 
     async def _write(self, body: Object, have: Object | None) -> None:
         metadata = body["metadata"]
@@ -158,6 +174,10 @@ def _is_managed(endpoints: Object) -> bool:
     """Whether the endpoint controller or a leader election writes it: nothing to look at."""
     labels = meta.labels_of(endpoints)
     return "endpoints.kubernetes.io/managed-by" in labels or not _is_mirrored(endpoints)
+
+
+def _selects(service: Object) -> bool:
+    return bool(service["spec"].get("selector"))
 
 
 def _is_mirrored(endpoints: Object) -> bool:
