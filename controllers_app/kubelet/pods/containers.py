@@ -9,7 +9,8 @@ and kuberuntime_container.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
@@ -57,7 +58,7 @@ class Containers(Restarts):
         self._probes = Workers(pod, self)
         self._syncing = self._again = self.resizing = False
         self._hurried: Signal | None = None
-        self._deadline = 0
+        self._stopping: Sequence[Any] = ()
 
     def part(self) -> None:
         """Lets go of all that refers to this, once nothing is asked of it any more."""
@@ -259,31 +260,18 @@ class Containers(Restarts):
     async def kill(self, container: ContainerState, reason: str, *, restart: bool = False) -> str:
         """Stops a running container. `restart` starts it again whatever the policy is."""
         pod = self._pod
-        kernel = pod.kubelet.kernel
         container_id = container.container_id
         self.event(container, "Normal", "Killing", reason)
-        spec, grace = (
-            self.spec_of(container),
-            pod.pod["spec"].get("terminationGracePeriodSeconds", 30),
-        )
-        needs = self._stop_seconds(container, spec)
-        if self._ends_its_own_way(container, spec):
-            self._hurried = Signal(kernel)
-            self._pod.spawn("stop", self._ask_to_end(container, spec))
-            await self._hurried.wait(grace)
-            self._hurried = None
-            needs = images.SECONDS_MAX
-            code = (container.terminated or {}).get("exitCode", 137)
-        else:
-            await kernel.sleep(min(needs, grace))
-            if container.container_id != container_id or not container.is_running:
-                return f"{container.name} ended by itself"
-            code = 137 if needs > grace else 0
+        codes: list[int] = []
+        grace = pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
+        await self._stop([container], grace, lambda _, code: codes.append(code))
+        if container.container_id != container_id or not container.is_running:
+            return f"{container.name} ended by itself"
+        [code] = codes
         if not restart:
             await self.ended(container, code)
             return reason
-        if container.is_running:
-            self._end(container, code)
+        self._end(container, code)
         if await self._bring_up(container):
             await pod.report()
         return reason
@@ -299,6 +287,8 @@ class Containers(Restarts):
         self._leave(container)
         record = statuses.record_of(container)
         self._pod.kubelet.runtime.stop_container(self._pod.uid, record, code)
+        if self._hurried is not None:  # who stops them counts them
+            self._hurried.set()
 
     def _is_finished(self) -> bool:
         """Whether no container will run again."""

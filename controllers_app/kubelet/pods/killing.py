@@ -1,34 +1,75 @@
 """Stopping the containers of a pod: preStop hook, SIGTERM, and SIGKILL after the grace period.
 
+All are stopped side by side. A hook takes from the grace period, and is waited for no longer than
+that lasts; then sidecars wait for all others, and each for those that began after it. Who gets
+SIGTERM has at least two seconds from then on.
+
 Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer,
-executePreStopHook).
+executePreStopHook, setTerminationGracePeriod) and kuberuntime_termination_order.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import enum
+from collections.abc import Callable, Iterable, Sequence
 
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.waiting import Signal
-from controllers_app.cri import images
 from controllers_app.cri.images import Image
+from controllers_app.cri.services import MainProcess
 from controllers_app.kubelet.dependencies import Pod
 from controllers_app.kubelet.pods import hooks
 from controllers_app.kubelet.pods.pleg import Lifecycle
-from controllers_app.kubelet.status import SIDECAR, ContainerState
+from controllers_app.kubelet.status import MAIN, SIDECAR, ContainerState
 
-SIDECAR_GRACE_SECONDS_MIN = 2
+GRACE_SECONDS_MIN = 2  # from SIGTERM to SIGKILL
+KILLED = 137
+
+_Stage = enum.Enum("_Stage", "HOOK TURN TERM OVER")
+
+
+class _Stopping:
+    """One container on its way out. `due` is when its stage ends at the latest."""
+
+    __slots__ = ("began", "code", "container", "container_id", "due", "kill", "left", "stage")
+
+    def __init__(self, container: ContainerState, grace: int, now: int) -> None:
+        self.container, self.container_id = container, container.container_id
+        self.left = grace  # seconds of the grace period, but for the stage that goes on
+        self.began = self.due = now
+        self.kill = self.code = 0
+        self.stage = _Stage.HOOK
+
+    @property
+    def is_over(self) -> bool:
+        container = self.container
+        is_another = container.container_id != self.container_id
+        return self.stage is _Stage.OVER or is_another or not container.is_running
+
+    def go_on(self, stage: _Stage, now: int) -> None:
+        self.left -= (now - self.began) // SECOND
+        self.began, self.stage = now, stage
+
+    def hurry(self, grace: int, now: int) -> None:
+        """No more than so much grace from now on."""
+        if self.stage is _Stage.TERM:
+            self.kill = min(self.kill, now + max(grace, GRACE_SECONDS_MIN) * SECOND)
+            self.due = min(self.due, self.kill)
+            return
+        self.go_on(self.stage, now)
+        self.left = min(self.left, grace)
+        self.due = min(self.due, now + self.left * SECOND)
 
 
 class Killing:
     """Stops the containers of a pod. `Containers` implements the abstract methods."""
 
-    __slots__ = ("_deadline", "_hurried")
+    __slots__ = ("_hurried", "_stopping")
 
     init: list[ContainerState]
-    _deadline: int
     _hurried: Signal | None
+    _stopping: Sequence[_Stopping]
     _lifecycle: Lifecycle
     _pod: Pod
 
@@ -48,99 +89,121 @@ class Killing:
         raise NotImplementedError
 
     async def stop_all(self, grace: int) -> None:
-        """Stops every container, and kills those that outlast the grace period. Sidecars stop after
-        the others."""
-        for container in self._all():
-            if container.is_running:
-                self.event(container, "Normal", "Killing", f"Stopping container {container.name}")
-        now = self._pod.kubelet.kernel.now
-        self._deadline = now + grace * SECOND
-        await self._stop([container for container in self._all() if container.kind != SIDECAR])
-        await self._stop([container for container in self.init if container.kind == SIDECAR])
+        """Stops every container, and kills those that outlast the grace period."""
+        await self._stop_with_events(list(self._all()), grace)
 
     async def stop_sidecars(self) -> bool:
         """Stops the sidecars, after all other containers have ended; whether there were any."""
         sidecars = [container for container in self.init if container.kind == SIDECAR]
-        for container in sidecars:
-            if container.is_running:
-                self.event(container, "Normal", "Killing", f"Stopping container {container.name}")
         grace = self._pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
-        self._deadline = self._pod.kubelet.kernel.now + grace * SECOND
-        await self._stop(sidecars)
+        await self._stop_with_events(sidecars, grace)
         return bool(sidecars)
 
     def hurry(self, grace: int) -> None:
         """Shortens the grace period of the stop under way."""
         if self._hurried is not None:
-            now = self._pod.kubelet.kernel.now
-            self._deadline = min(self._deadline, now + grace * SECOND)
+            for one in self._stopping:
+                one.hurry(grace, self._pod.kubelet.kernel.now)
             self._hurried.set()
 
-    async def _stop(self, containers: list[ContainerState]) -> None:
+    async def _stop_with_events(self, containers: list[ContainerState], grace: int) -> None:
+        for container in containers:
+            if container.is_running:
+                self.event(container, "Normal", "Killing", f"Stopping container {container.name}")
+        await self._stop(containers, grace, self._end)
+
+    async def _stop(
+        self,
+        containers: list[ContainerState],
+        grace: int,
+        end: Callable[[ContainerState, int], None],
+    ) -> None:
         """Stops containers side by side: each ends at a time of its own."""
         kernel = self._pod.kubelet.kernel
         running = [container for container in containers if container.is_running]
         if not running:
             return
-        began = kernel.now
-        if containers[0].kind == SIDECAR and self._deadline > began:
-            self._deadline = max(self._deadline, began + SIDECAR_GRACE_SECONDS_MIN * SECOND)
-        self._hurried = Signal(kernel)
-        ends: dict[str, int] = {}  # when each ends that has no say in it
-        for container in running:
-            spec = self.spec_of(container)
-            if self._ends_its_own_way(container, spec):
-                self._pod.spawn("stop", self._ask_to_end(container, spec))
-            else:
-                ends[container.name] = began + int(self._stop_seconds(container, spec) * SECOND)
+        self._hurried = hurried = Signal(kernel)
+        self._stopping = [_Stopping(container, grace, kernel.now) for container in running]
+        for one in self._stopping:
+            self._start_hook(one)
         while True:
-            for container in running:
-                due = ends.get(container.name, self._deadline + 1)
-                if container.is_running and min(due, self._deadline) <= kernel.now:
-                    self._end(container, 0 if due <= kernel.now else 137)
-            waits = [
-                min(ends.get(container.name, self._deadline), self._deadline)
-                for container in running
-                if container.is_running
-            ]
+            while any([self._stop_further(one, end) for one in self._stopping if not one.is_over]):
+                pass
+            waits = [one.due for one in self._stopping if not one.is_over]
             if not waits:
                 break
-            await self._hurried.wait((min(waits) - kernel.now) / SECOND)
-            self._hurried.clear()
-        self._hurried = None
+            await hurried.wait((min(waits) - kernel.now) / SECOND)
+            hurried.clear()
+        self._hurried, self._stopping = None, ()
 
-    def _ends_its_own_way(self, container: ContainerState, spec: Object) -> bool:
-        """Whether its preStop hook or its processes decide how long it takes to end."""
-        return (
-            hooks.is_asked(spec, hooks.PRE_STOP) or self._lifecycle.trapped(container) is not None
+    def _stop_further(self, one: _Stopping, end: Callable[[ContainerState, int], None]) -> bool:
+        """Takes a container as far as it can go now; whether it went."""
+        now = self._pod.kubelet.kernel.now
+        if one.stage is _Stage.TURN and not self._has_turn(one) and now < one.due:
+            return False
+        if one.stage is not _Stage.TURN and now < one.due:
+            return False
+        if one.stage is _Stage.HOOK:
+            one.go_on(_Stage.TURN, now)
+            one.due = now + max(one.left, 0) * SECOND
+        elif one.stage is _Stage.TURN:
+            one.go_on(_Stage.TERM, now)
+            self._terminate(one, now)
+        else:
+            one.stage = _Stage.OVER
+            end(one.container, one.code)
+        return True
+
+    def _has_turn(self, one: _Stopping) -> bool:
+        """Sidecars go after the containers proper, the last sidecar first."""
+        if one.container.kind != SIDECAR:
+            return True
+        names = [container.name for container in self.init]
+        later = names[names.index(one.container.name) + 1 :]
+        return not any(
+            other.container.kind == MAIN or other.container.name in later
+            for other in self._stopping
+            if not other.is_over
         )
 
-    async def _ask_to_end(self, container: ContainerState, spec: Object) -> None:
-        """Runs the preStop hook, sends SIGTERM, and ends the container with its process."""
-        if hooks.of(spec, hooks.PRE_STOP) and not await hooks.run(
-            self._pod, container, spec, self._image(container, spec), hooks.PRE_STOP
-        ):
-            self.event(container, "Warning", "FailedPreStopHook", "PreStopHook failed")
-        main, code = self._lifecycle.trapped(container), 0
-        if main is not None:
-            main.signal("TERM")
-            await main.ended.wait()
-            code = main.exit_code or 0
-        elif self._lifecycle.heeds_term(container):
-            await self._pod.kubelet.kernel.sleep(self._image(container, spec).stop_seconds)
-        else:
+    def _start_hook(self, one: _Stopping) -> None:
+        spec = self.spec_of(one.container)
+        hook = hooks.of(spec, hooks.PRE_STOP)
+        if not hook or one.left <= 0:
             return
-        if container.is_running:
-            self._end(container, code)
-        if self._hurried is not None:
+        one.due += one.left * SECOND
+        if hooks.is_asked(spec, hooks.PRE_STOP):
+            self._pod.spawn("stop", self._run_hook(one, spec))
+        else:
+            asleep = int((hook.get("sleep") or {}).get("seconds") or 0)
+            one.due = min(one.due, one.began + asleep * SECOND)
+
+    async def _run_hook(self, one: _Stopping, spec: Object) -> None:
+        image = self._image(one.container, spec)
+        if not await hooks.run(self._pod, one.container, spec, image, hooks.PRE_STOP):
+            self.event(one.container, "Warning", "FailedPreStopHook", "PreStopHook failed")
+        if one.stage is _Stage.HOOK and self._hurried is not None:
+            one.due = self._pod.kubelet.kernel.now
             self._hurried.set()
 
-    def _stop_seconds(self, container: ContainerState, spec: Object | None = None) -> float:
-        """Seconds from the request to stop until the container has ended."""
-        spec = spec or self.spec_of(container)
-        hook = (spec.get("lifecycle") or {}).get("preStop") or {}
-        asleep = (hook.get("sleep") or {}).get("seconds") or 0
-        seconds = self._image(container, spec).stop_seconds
-        return float(asleep) + (
-            seconds if self._lifecycle.heeds_term(container) else images.SECONDS_MAX
-        )
+    def _terminate(self, one: _Stopping, now: int) -> None:
+        """SIGTERM."""
+        container = one.container
+        one.kill = one.due = now + max(one.left, GRACE_SECONDS_MIN) * SECOND
+        one.code = KILLED
+        main = self._lifecycle.trapped(container)
+        if main is not None:
+            main.signal("TERM")
+            self._pod.spawn("stop", self._until_end(one, main))
+        elif self._lifecycle.heeds_term(container):
+            seconds = self._image(container, self.spec_of(container)).stop_seconds
+            ends = now + int(seconds * SECOND)
+            if ends <= one.kill:
+                one.due, one.code = ends, 0
+
+    async def _until_end(self, one: _Stopping, main: MainProcess) -> None:
+        await main.ended.wait()
+        if self._hurried is not None and not one.is_over:
+            one.due, one.code = self._pod.kubelet.kernel.now, main.exit_code or 0
+            self._hurried.set()
