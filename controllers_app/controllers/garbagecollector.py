@@ -3,9 +3,9 @@
 Background: the owner is deleted at once and its dependents afterwards. Foreground: an owner with
 the finalizer `foregroundDeletion` waits until the dependents that block it are gone. Orphan: with
 the finalizer `orphan` the dependents lose the reference and stay. Owners that never existed, or
-exist with another uid or elsewhere, count as gone. What is decided about is read from the API server
-first; its owners are, too, unless their end was seen: what a reference that is wrong says of an
-owner counts for that reference, not for those that are right.
+exist with another uid or elsewhere, count as gone. What is decided about is read from the API
+server first; its owners are, too, unless their end was seen: what a reference that is wrong says of
+an owner counts for that reference, not for those that are right.
 
 There is no graph of its own: each shared cache files its objects under their owners' uids.
 
@@ -112,7 +112,10 @@ class GarbageCollectorController(Controller):
         """solid: there and staying; waiting: there until its dependents are gone; gone; or
         impossible: what is in no namespace cannot be owned by what is in one."""
         namespace = meta.namespace_of(obj)
-        if _coordinates(owner, "") in self._absent or _coordinates(owner, namespace) in self._absent:
+        if (
+            _coordinates(owner, "") in self._absent
+            or _coordinates(owner, namespace) in self._absent
+        ):
             return "gone"
         info = self._info(owner)
         if info is None:
@@ -160,7 +163,8 @@ class GarbageCollectorController(Controller):
         """Whether it is known that the owner has another name, as a right reference says, or is in
         another namespace, which is told of the object."""
         others = (item for _, item in self._dependents(owner["uid"]) if item is not obj)
-        for one in next(others, {"metadata": {}})["metadata"].get("ownerReferences") or ():
+        other = next(others, None)
+        for one in other["metadata"]["ownerReferences"] if other is not None else ():
             if one["uid"] == owner["uid"] and one["name"] != owner["name"]:
                 return True
         cache, spaces = self.every.get(info.key), self.every.get("namespaces")
@@ -310,7 +314,8 @@ class GarbageCollectorController(Controller):
             if info is None or self._is_elsewhere(info, obj, owner):
                 yield _key(resource, obj)
             elif namespace or not info.namespaced:
-                yield f"{OWNER}{'/'.join(_coordinates(owner, namespace if info.namespaced else ''))}"
+                where = namespace if info.namespaced else ""
+                yield f"{OWNER}{'/'.join(_coordinates(owner, where))}"
 
     def _waits(self, resource: str, obj: Object) -> Iterator[str]:
         """The dependents go first, unless they are to stay."""

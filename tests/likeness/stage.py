@@ -20,6 +20,7 @@ from lifecycle.cluster.composition import Cluster
 from lifecycle.cluster.inputs import Inputs
 from tests.controllers_app.controllers import lab as labs
 
+BEAT_SECONDS = 9
 ACCOUNTS = "system:serviceaccount:kube-system:"
 
 
@@ -139,11 +140,53 @@ class Stage(labs.Lab):
                 self.delete("pods", meta.name_of(pod), namespace, gracePeriodSeconds=0)
                 self.run(2)
 
-    def _evict(self, prefix: str) -> None:
+    def _evict(self, what: str | dict[str, Any]) -> None:
         """The first pod of the default namespace whose name begins so."""
+        prefix, code = (what, 201) if isinstance(what, str) else (what["prefix"], what["code"])
         name = next(name for name in self.names("pods") if name.startswith(prefix))
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
-        self.call(self.admin.create("pods", "default", body, name=name, subresource="eviction"), 0)
+        answer = 201
+        try:
+            self.call(
+                self.admin.create("pods", "default", body, name=name, subresource="eviction"), 0
+            )
+        except errors.ApiError as refusal:
+            answer = refusal.code
+        assert answer == code
+
+    def _say(self, what: dict[str, Any]) -> None:
+        """The kubelet's word about the first running pod whose name begins so."""
+        name = next(
+            meta.name_of(pod) for pod in self.all("pods")
+            if meta.name_of(pod).startswith(what["of"])
+            and pod["status"].get("phase") == what.get("phase", "Running")
+            and meta.is_deleting(pod) == what.get("going", False)
+        )  # fmt: skip
+        self.patch("pods", name, {"status": what["status"]}, subresource="status")
+        self.run(2)
+
+    def _own(self, what: dict[str, Any]) -> None:
+        """A config map with owners: others by their place, or one that never was."""
+        _, name, namespace = self._place(what["what"])
+        owners = list(what.get("absent", ()))
+        for place in what.get("by", ()):
+            owner = self.get(*self._place(place)[:2])
+            name_said = what.get("said", meta.name_of(owner))
+            kept = {"name": name_said, "uid": meta.uid_of(owner)}
+            owners.append({"apiVersion": "v1", "kind": "ConfigMap", **kept})
+        self.create("configmaps", {
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "ownerReferences": owners},
+        }, namespace)  # fmt: skip
+
+    def _run_and_beat(self, what: dict[str, Any]) -> None:
+        """Time in which these nodes are heard."""
+        left = what["seconds"]
+        while left > 0:
+            for node in what["nodes"]:
+                self.beat(node)
+            self.run(min(left, BEAT_SECONDS))
+            left -= BEAT_SECONDS
 
     def _beat(self, what: dict[str, Any]) -> None:
         self.beat(what["node"], what.get("ready", True))
@@ -155,7 +198,8 @@ class Stage(labs.Lab):
     STEPS: dict[str, Callable[..., None]] = {
         "create": _create, "delete": _delete, "patch": _patch, "run": labs.Lab.run,
         "node": labs.Lab.add_node, "start pods": _start_pods, "finish pods": _finish_pods,
-        "evict": _evict, "reap pods": _reap_pods, "beat": _beat, "forget": _forget,
+        "run and beat": _run_and_beat, "own": _own, "say": _say, "evict": _evict,
+        "reap pods": _reap_pods, "beat": _beat, "forget": _forget,
     }  # fmt: skip
 
 

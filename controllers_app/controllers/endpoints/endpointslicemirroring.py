@@ -46,7 +46,9 @@ class EndpointSliceMirroringController(Controller):
             changed=lambda old, found: not (_is_managed(old) and _is_managed(found)),
             keys=own_key,
         ),
-        Watches("services", on=ADDED | DELETED, when=lambda found: not _selects(found), keys=own_key),
+        Watches(
+            "services", on=ADDED | DELETED, when=lambda found: not _selects(found), keys=own_key
+        ),
         Watches(
             "services",
             on=UPDATED,
@@ -68,12 +70,7 @@ class EndpointSliceMirroringController(Controller):
         endpoints = self.caches["endpoints"].get(key)
         service = self.caches["services"].get(key)
         known = list(self.caches[SLICES].by("mirrored", key).values())
-        if (
-            endpoints is None
-            or not _is_mirrored(endpoints)
-            or service is None
-            or _selects(service)
-        ):
+        if endpoints is None or not _is_mirrored(endpoints) or service is None or _selects(service):
             await self._delete(known)
             return Result(f"is not mirrored: deletes {len(known)} slices")
         wanted = self._wanted(endpoints)

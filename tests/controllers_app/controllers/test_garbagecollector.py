@@ -105,7 +105,9 @@ def test_a_wrong_reference_takes_its_own_object_and_leaves_the_owners_other_depe
     one = lab.create("configmaps", config_map("one"))
     lab.create("configmaps", config_map("right", reference(one)))
     lab.create("configmaps", config_map("wrong", {**reference(one), "name": "uno"}))
-    lab.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}, "")
+    lab.create(
+        "namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}, ""
+    )
     lab.create("configmaps", config_map("far", reference(one)), "x")
     lab.run(2)
     assert maps(lab) == ["one", "right"]
