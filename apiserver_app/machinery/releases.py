@@ -151,10 +151,12 @@ BEHAVIOURS: Mapping[str, Span] = {
     "HeadlessServiceWarnings": Span(34),
     "ImageVolume": Span(35),
     "MatchLabelKeysInPodAffinity": Span(31),
+    "MaxUnavailableStatefulSet": NOT_YET,
     "MutableCSINodeAllocatableCount": Span(35),
     "PodGeneration": Span(33),  # metadata.generation follows the pod's spec
     "PodLevelResources": Span(34),
     "PodSecurityPolicyRefusalReworded": Span(20),
+    "PreferSameTrafficDistribution": Span(34),
     "SELinuxChangePolicy": Span(33),
     "ServiceAccountNodeAudienceRestriction": Span(32),
     "SupplementalGroupsPolicy": Span(33),

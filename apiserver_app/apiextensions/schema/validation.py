@@ -26,6 +26,7 @@ _TYPES: tuple[tuple[type, str], ...] = (
     (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"),
     (dict, "object"),
 )  # fmt: skip
+_FORMATS = {"integer": "int64", "number": "float64"}  # of values, by their type
 
 
 def validate(value: Any, schema: Schema, old: Any = ABSENT, prefix: str = "") -> list[FieldError]:
@@ -90,7 +91,10 @@ class _Check:
         if kind == "number" and "integer" in allowed and value.is_integer():
             return
         self.count -= 1
-        self._mistyped(path, ",".join(allowed), kind)
+        if form and formats.is_known(form) and not isinstance(value, (str, list)):
+            self._mistyped(path, form, _FORMATS.get(kind, ""))
+        else:
+            self._mistyped(path, ",".join(allowed), kind)
 
     def _mistyped(self, path: str, allowed: str, value: str) -> None:
         printed = errors.go_value(value)

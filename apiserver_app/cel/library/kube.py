@@ -183,7 +183,7 @@ def _declare() -> None:
     declare("isQuantity(string) bool", _is_quantity, traversal, since)
     for signature, impl in members.items():
         declare(f"quantity.{signature}", impl, None, since)
-    since = Release(33)
+    since = Release(34)  # introduced with 1.33: new expressions compile as in the release before
     versions: dict[str, Any] = {
         "isGreaterThan(semver) bool": lambda one, other: _semver_compare(one, other) > 0,
         "isLessThan(semver) bool": lambda one, other: _semver_compare(one, other) < 0,

@@ -83,6 +83,15 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             persistentvolumeclaim.default(claim)
             gofields.arrange(claim, "core.v1.PersistentVolumeClaim")
 
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        super().prepare_for_create(ctx, obj)
+        _drop_unavailable(ctx, obj["spec"], None)
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        if obj["spec"] is not old["spec"]:
+            _drop_unavailable(ctx, obj["spec"], old["spec"])
+        super().prepare_for_update(ctx, obj, old)
+
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         return self._validate(obj, True)
 
@@ -129,6 +138,17 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         if fixed != {key: value for key, value in before.items() if key not in _MUTABLE}:
             errs.append(errors.forbidden_value("spec", _REFUSED))
         return errs
+
+
+def _drop_unavailable(ctx: Context, spec: dict[str, Any], old: Object | None) -> None:
+    """How many pods may be unavailable, unless the gate is on or somebody had said it."""
+    rolling = (spec.get("updateStrategy") or {}).get("rollingUpdate")
+    before = ((old or {}).get("updateStrategy") or {}).get("rollingUpdate") or {}
+    if not rolling or ctx.version.has("MaxUnavailableStatefulSet"):
+        return
+    if "maxUnavailable" in rolling and before.get("maxUnavailable") is None:
+        kept = {name: value for name, value in rolling.items() if name != "maxUnavailable"}
+        spec["updateStrategy"] = {**spec["updateStrategy"], "rollingUpdate": kept}
 
 
 def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:

@@ -31,6 +31,11 @@ _POD_RESOURCES = frozenset(
     """.split()
 )
 
+_OF_SCOPE = {
+    "BestEffort": frozenset({"pods"}),
+    "VolumeAttributesClass": frozenset({"persistentvolumeclaims", "requests.storage"}),
+}
+
 
 class ResourceQuotaStrategy(Strategy):
     def default(self, obj: Object) -> None:
@@ -91,10 +96,10 @@ def _scopes(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
 def _applied(
     scope: str, spec: Mapping[str, Any], path: str, printed: Any, errs: list[FieldError]
 ) -> None:
-    """Most scopes are of pods, and count what pods use."""
-    if scope not in _SCOPES or scope == "VolumeAttributesClass":
+    """Most scopes are of pods, and count what pods use; one is of claims."""
+    if scope not in _SCOPES:
         return
-    allowed = {"pods"} if scope == "BestEffort" else _POD_RESOURCES
+    allowed = _OF_SCOPE.get(scope, _POD_RESOURCES)
     for name in sorted(spec.get("hard") or ()):
         if resources.is_standard_quota(name) and name not in allowed:
             text = "unsupported scope applied to resource"

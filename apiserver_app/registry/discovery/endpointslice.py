@@ -6,7 +6,7 @@ and pkg/registry/discovery/endpointslice/strategy.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors
@@ -44,9 +44,11 @@ class EndpointSliceStrategy(Strategy):
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         obj["metadata"]["generation"] = 1
+        _drop_nodes(ctx, obj, None)
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         """Labels count as well as what is in the slice."""
+        _drop_nodes(ctx, obj, old)
         metadata, before = obj["metadata"], old["metadata"]
         same = all(obj.get(field) == old.get(field) for field in ("endpoints", "ports")) and (
             (metadata.get("labels") or {}) == (before.get("labels") or {})
@@ -97,6 +99,29 @@ class EndpointSliceStrategy(Strategy):
             for position, address in enumerate(endpoint.get("addresses") or ()):
                 addresswarnings.ip(address, f"endpoints[{index}].addresses[{position}]", warnings)
         return warnings
+
+
+def _drop_nodes(ctx: Context, obj: Object, old: Object | None) -> None:
+    """Hints for nodes, unless the gate is on or somebody had some."""
+    if ctx.version.has("PreferSameTrafficDistribution") or any(_hinted(old)):
+        return
+    endpoints = obj.get("endpoints")
+    if any(_hinted(obj)):
+        obj["endpoints"] = [
+            {**endpoint, "hints": _without_nodes(endpoint["hints"])}
+            if endpoint.get("hints")
+            else endpoint
+            for endpoint in endpoints or ()
+        ]
+
+
+def _hinted(obj: Object | None) -> Iterator[Any]:
+    for endpoint in (obj or {}).get("endpoints") or ():
+        yield (endpoint.get("hints") or {}).get("forNodes")
+
+
+def _without_nodes(hints: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in hints.items() if name != "forNodes"}
 
 
 def _strict(value: str, parsed: Any, path: str, errs: list[FieldError]) -> None:

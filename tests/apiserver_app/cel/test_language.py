@@ -49,9 +49,6 @@ VALUES: tuple[tuple[str, Any], ...] = (
     ("url('https://a.example:80/x?y=1').getQuery()", {"y": ["1"]}),
     ("format.dns1123Label().validate('web').hasValue()", False),
     ("sets.contains([1, 2], [1]) && sets.intersects([1], [1, 2])", True),
-    ("semver('1.10.0').isGreaterThan(semver('1.9.3'))", True),
-    ("semver('v01.' + '0', true).major()", 1),
-    ("[20, 6000].map(n, isSemver('1.0.18446744073709551616')).exists(b, b)", False),
     ("timestamp('2020-01-01T05:00:00Z').getHours('America/New_York')", 0),
     ("timestamp('2020-01-01T00:00:00Z') + duration('90m')", "2020-01-01T01:30:00Z"),
     ("optional.of(1).optMap(x, x + 1).value()", 2),
@@ -82,6 +79,22 @@ VALUES: tuple[tuple[str, Any], ...] = (
 @pytest.mark.parametrize(("expression", "value"), VALUES)
 def test_value(expression: str, value: Any) -> None:
     assert cel.compile(expression, ["object"])({"object": DEPLOYMENT}) == value
+
+
+VERSIONS = (
+    ("semver('1.10.0').isGreaterThan(semver('1.9.3'))", True),
+    ("semver('v01.' + '0', true).major()", 1),
+    ("[20, 6000].map(n, isSemver('1.0.18446744073709551616')).exists(b, b)", False),
+)
+
+
+@pytest.mark.parametrize(("expression", "value"), VERSIONS)
+def test_versions_came_with_1_33_and_are_taken_from_the_release_after(
+    expression: str, value: Any
+) -> None:
+    assert cel.compile(expression, [], version=Release(34))({}) == value
+    with pytest.raises(cel.CompileError, match=r"undeclared reference to '(semver|isSemver)'"):
+        cel.compile(expression, [])
 
 
 EVALUATION_ERRORS = (
@@ -328,6 +341,6 @@ def test_what_a_schema_says_nothing_of_is_hidden(field: str) -> None:
 @pytest.mark.parametrize("form", ["{0}.0.0", "1.0.{0}", "1.0.0-{0}"])
 def test_a_version_of_endless_digits_is_none(form: str) -> None:
     text = form.format("9" * 5000)
-    program = cel.compile("semver(x).major()", ["x"])
+    program = cel.compile("semver(x).major()", ["x"], version=Release(34))
     with pytest.raises(cel.EvaluationError, match="value out of range"):
         program({"x": text})

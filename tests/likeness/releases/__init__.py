@@ -1,0 +1,1 @@
+"""What releases answer differently: the same requests, recorded from each and replayed."""
