@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from apiserver_app.machinery.kernel import SECOND
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app import podlab
@@ -21,19 +22,44 @@ from tests.likeness.stage import Recording, Sent, missing
 STORIES_OF_NODES = pathlib.Path(__file__).parent / "nodes"
 STORIES = sorted((pathlib.Path(__file__).parent / "kubelet").glob("*.yaml"))
 KUBELET = "system:node:node-1"
-CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+NAMESPACE = "/api/v1/namespaces/default"
+STEPS_MAX = 100_000
 
 
 def _patch(session: Session, what: dict[str, Any]) -> None:
     podlab.patch(session, f"{podlab.PODS}/{what['pod']}", what["with"])
 
 
+def _change(session: Session, what: dict[str, Any]) -> None:
+    path = f"{podlab.PODS}/{what['pod']}"
+    session.request("PATCH", path, what["with"], headers=podlab.STRATEGIC, settle=False)
+
+
+def _remove(session: Session, what: dict[str, Any]) -> None:
+    path = f"{podlab.PODS}/{what['pod']}"
+    session.request("DELETE", path, what.get("options"), settle=False)
+
+
+def _run(session: Session, seconds: float) -> None:
+    """Just so long, where `wait` goes on until nothing is left to do."""
+    kernel = session.cluster.kernel
+    target = kernel.now + int(seconds * SECOND)
+    kernel.run_ready(STEPS_MAX)
+    while kernel.fire_timer(target, jump=False):
+        kernel.run_ready(STEPS_MAX)
+    kernel.advance(target)
+
+
 STEPS: dict[str, Callable[[Session, Any], Any]] = {
     "pod": podlab.create,
     "start": lambda session, pod: podlab.create(session, pod, settle=False),
     "wait": Session.wait,
-    "config map": lambda session, obj: session.request("POST", CONFIG_MAPS, obj),
+    "run": _run,
+    "config map": lambda session, obj: session.request("POST", f"{NAMESPACE}/configmaps", obj),
+    "secret": lambda session, obj: session.request("POST", f"{NAMESPACE}/secrets", obj),
     "patch": _patch,
+    "change": _change,
+    "remove": _remove,
     "delete": lambda session, what: session.request(
         "DELETE", f"{podlab.PODS}/{what['pod']}", what.get("options")
     ),

@@ -257,13 +257,19 @@ class Containers(Restarts):
                 await pod.report()
         return f"{container.name} ended with {code}"
 
-    async def kill(self, container: ContainerState, reason: str, *, restart: bool = False) -> str:
-        """Stops a running container. `restart` starts it again whatever the policy is."""
+    async def kill(
+        self, container: ContainerState, reason: str, *, probe: str = "", restart: bool = False
+    ) -> str:
+        """Stops a running container, in the time that the failed `probe` gives it if it gives one.
+        `restart` starts it again whatever the policy is."""
         pod = self._pod
         container_id = container.container_id
         self.event(container, "Normal", "Killing", reason)
         codes: list[int] = []
-        grace = pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
+        failed = self.spec_of(container).get(f"{probe.lower()}Probe") or {}
+        grace = failed.get("terminationGracePeriodSeconds")
+        if grace is None:
+            grace = pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
         await self._stop([container], grace, lambda _, code: codes.append(code))
         if container.container_id != container_id or not container.is_running:
             return f"{container.name} ended by itself"

@@ -128,7 +128,7 @@ class Killing:
         for one in self._stopping:
             self._start_hook(one)
         while True:
-            while any([self._stop_further(one, end) for one in self._stopping if not one.is_over]):
+            while self._stop_further(end):
                 pass
             waits = [one.due for one in self._stopping if not one.is_over]
             if not waits:
@@ -137,8 +137,15 @@ class Killing:
             hurried.clear()
         self._hurried, self._stopping = None, ()
 
-    def _stop_further(self, one: _Stopping, end: Callable[[ContainerState, int], None]) -> bool:
-        """Takes a container as far as it can go now; whether it went."""
+    def _stop_further(self, end: Callable[[ContainerState, int], None]) -> bool:
+        """Takes each container one stage further if that is due; whether any was."""
+        moved = False
+        for one in self._stopping:
+            if not one.is_over and self._moves(one, end):
+                moved = True
+        return moved
+
+    def _moves(self, one: _Stopping, end: Callable[[ContainerState, int], None]) -> bool:
         now = self._pod.kubelet.kernel.now
         if one.stage is _Stage.TURN and not self._has_turn(one) and now < one.due:
             return False

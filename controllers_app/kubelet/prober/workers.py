@@ -35,7 +35,7 @@ class Containers(Protocol):
 
     def image_of(self, container: ContainerState) -> Image: ...
 
-    async def kill(self, container: ContainerState, reason: str) -> str: ...
+    async def kill(self, container: ContainerState, reason: str, *, probe: str) -> str: ...
 
     async def probed(self, container: ContainerState, *, started: bool, ready: bool) -> str:
         """Applies a change of started or ready by the probes."""
@@ -177,7 +177,8 @@ class Workers:
             reason = (
                 f"Container {container.name} failed {moment.probe.lower()} probe, will be restarted"
             )
-            await self._pod.worked(0, functools.partial(self._containers.kill, container, reason))
+            kill = functools.partial(self._containers.kill, container, reason, probe=moment.probe)
+            await self._pod.worked(0, kill)
             return True
         started, ready = self._next_state(container, moment)
         if (started, ready) == (container.started, container.ready):

@@ -44,6 +44,31 @@ def test_who_takes_longer_than_the_grace_period_is_killed() -> None:
     assert done["exitCode"] == 137 and last["object"]["status"]["phase"] == "Failed"
 
 
+def test_who_gets_sigterm_late_has_two_seconds_and_a_hook_no_more_than_the_grace_period() -> None:
+    session = cluster(nodes=1)
+    hook = {"preStop": {"exec": {"command": ["sleep", "100"]}}}
+    create(session, pod(container={"lifecycle": hook}, notes={"stop-seconds": "1.5"}))
+    before = session.cluster.kernel.now
+    session.request("DELETE", f"{PODS}/web", {"gracePeriodSeconds": 4})
+    assert 5.5 <= (session.cluster.kernel.now - before) / 1e6 < 6.5
+    assert last_status(session)["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
+
+
+def test_sidecars_stop_one_after_the_other_the_last_one_first() -> None:
+    session = cluster(nodes=1)
+    sidecars = [
+        {"name": name, "image": "nginx", "restartPolicy": "Always"} for name in ("one", "two")
+    ]
+    create(session, pod(initContainers=sidecars, notes={"stop-seconds": "2"}))
+    session.request("DELETE", f"{PODS}/web")
+    status = last_status(session)
+    ended = {
+        one["name"]: meta.parse_time(one["state"]["terminated"]["finishedAt"]) // 1_000_000
+        for one in status["containerStatuses"] + status["initContainerStatuses"]
+    }
+    assert [ended["two"] - ended["c"], ended["one"] - ended["two"]] == [2, 2]
+
+
 def test_a_shorter_grace_period_hurries_a_pod_that_is_stopping() -> None:
     session = cluster(nodes=1)
     create(session, pod(notes={"stop-seconds": "100"}))
