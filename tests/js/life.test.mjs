@@ -41,7 +41,10 @@ function told() {
   return [...seen].map((seq) => asked(index, must(index.spans.get(seq))));
 }
 
-/** Each request once, in order, by who sent it; events are another task's. @param {string[]} requests */
+/**
+ * Each request once, in order, by who sent it; events are another task's.
+ * @param {string[]} requests
+ */
 function byComponent(requests) {
   /** @type {Record<string, string[]>} */ const out = {};
   for (const one of new Set(requests)) {
