@@ -46,8 +46,9 @@ class EndpointsController(servicepods.ServiceController):
         pods = self.selected(service)
         trigger = self.triggers.earliest_change(key, service, pods)
         subsets, over = _truncated(_subsets(service, pods))
-        wanted = self._object(service, subsets, trigger, over)
         known = self._endpoints.get(key)
+        annotations = _annotations(known, trigger, over)
+        wanted = self._object(service, subsets, annotations)
         if known is not None and _shown(known) == _shown(wanted):
             return Result(f"selects {len(pods)} pods: nothing to do")
         try:
@@ -66,22 +67,15 @@ class EndpointsController(servicepods.ServiceController):
         metadata = {**known["metadata"], **wanted["metadata"]}
         await self.client.update("endpoints", namespace, name, {**wanted, "metadata": metadata})
 
-    def _object(self, service: Object, subsets: list[Object], trigger: str, over: bool) -> Object:
+    def _object(
+        self, service: Object, subsets: list[Object], annotations: dict[str, str]
+    ) -> Object:
         labels = dict(meta.labels_of(service))
         labels.pop(servicepods.HEADLESS, None)
         if servicepods.is_headless(service):
             labels[servicepods.HEADLESS] = ""
         if self._labelled:
             labels[MANAGED_BY] = "endpoint-controller"
-        annotations = {
-            name: value
-            for name, value in meta.annotations_of(service).items()
-            if name == "kubernetes.io/config.source"
-        }
-        if trigger:
-            annotations[servicepods.TRIGGER_TIME] = trigger
-        if over:
-            annotations[OVER_CAPACITY] = "truncated"
         metadata = {"name": meta.name_of(service), "labels": labels, "annotations": annotations}
         out: Object = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata}
         if subsets:
@@ -98,11 +92,21 @@ class EndpointsController(servicepods.ServiceController):
         )
 
 
+def _annotations(known: Object | None, trigger: str, over: bool) -> dict[str, str]:
+    """Those that are there, with the time of the last change and whether there are too many."""
+    annotations = dict(meta.annotations_of(known)) if known is not None else {}
+    said = {servicepods.TRIGGER_TIME: trigger, OVER_CAPACITY: "truncated" if over else ""}
+    for name, text in said.items():
+        annotations.pop(name, None)
+        if text:
+            annotations[name] = text
+    return annotations
+
+
 def _shown(endpoints: Object) -> tuple[Any, ...]:
-    """All but the time of the last change, which alone is no reason to write."""
-    annotations = dict(meta.annotations_of(endpoints))
-    annotations.pop(servicepods.TRIGGER_TIME, None)
-    return endpoints.get("subsets") or [], meta.labels_of(endpoints), annotations
+    """What is a reason to write when it differs."""
+    is_over = OVER_CAPACITY in meta.annotations_of(endpoints)
+    return endpoints.get("subsets") or [], meta.labels_of(endpoints), is_over
 
 
 def _subsets(service: Object, pods: list[Object]) -> list[Object]:
