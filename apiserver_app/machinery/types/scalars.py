@@ -17,6 +17,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from apiserver_app.machinery.syntax import quantity as syntax
+
 Convert = Callable[[Any], Any]
 
 REMEMBERED_MAX = 8192
@@ -239,7 +241,7 @@ _QUANTITY_FORMAT = (
 
 
 def quantity(value: Any) -> Any:
-    """The text of a quantity; `syntax.quantity` makes the canonical form."""
+    """The canonical text of a quantity."""
     if type(value) is str:
         return quantity_text(value)
     if value is None:
@@ -257,7 +259,10 @@ def quantity_text(text: str) -> str:
         raise BadValue(_QUANTITY_FORMAT)
     if not _SUFFIX.fullmatch(match["suffix"]):
         raise BadValue("unable to parse quantity's suffix")
-    return text
+    try:
+        return syntax.canonical(text)
+    except syntax.QuantityError:  # told by the validation of the field
+        return text
 
 
 # -- times ----------------------------------------------------------------------------------------

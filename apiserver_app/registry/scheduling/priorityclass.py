@@ -23,7 +23,7 @@ class PriorityClassStrategy(Strategy):
     counts_generation = False
 
     def default(self, obj: Object) -> None:
-        if not obj.get("preemptionPolicy"):
+        if obj.get("preemptionPolicy") is None:
             obj["preemptionPolicy"] = "PreemptLowerPriority"
         obj.setdefault("value", 0)
 
@@ -44,7 +44,9 @@ class PriorityClassStrategy(Strategy):
             text = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
             errs.append(errors.forbidden_value("value", text))
         policy = obj.get("preemptionPolicy")
-        if policy not in ("PreemptLowerPriority", "Never"):
+        if not policy:
+            errs.append(errors.required("preemptionPolicy"))
+        elif policy not in ("PreemptLowerPriority", "Never"):
             allowed = ("PreemptLowerPriority", "Never")
             errs.append(errors.not_supported("preemptionPolicy", policy, allowed))
         return errs

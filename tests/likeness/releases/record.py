@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import json
 import lzma
@@ -48,8 +49,11 @@ def calls() -> dict[str, Call]:
     """Everything that is asked, by a name for it."""
     wanted = yaml.safe_load((FOLDER / "features.yaml").read_text())
     out = {f"pod {name}": _create(_pod(more)) for name, more in wanted["pods"].items()}
-    for number, body in enumerate(wanted["objects"]):
-        out[f"{body['apiVersion']} {body['kind']} {number}"] = _create(body)
+    seen: collections.Counter[str] = collections.Counter()
+    for body in wanted["objects"]:
+        what = f"{body['apiVersion']} {body['kind']}"
+        seen[what] += 1
+        out[f"{what} {seen[what]}"] = _create(body)
     for line in wanted["reads"]:
         verb, path = line.split()
         out[line] = Call(verb, path, None)
