@@ -22,6 +22,7 @@ class Schemas:
 
     def __init__(self) -> None:
         self._sorted: list[Object] = []
+        self._users: frozenset[str] = frozenset()
 
     def digest(self, schemas: Iterable[Object], levels: Collection[str]) -> None:
         """Takes the schemas whose level exists; the mandatory ones always exist."""
@@ -33,6 +34,17 @@ class Schemas:
         if "catch-all" not in names:
             usable.append(_CATCH_ALL)
         self._sorted = usable
+        self._users = frozenset(
+            (subject.get("user") or {}).get("name", "")
+            for schema in usable
+            for rule in schema["spec"].get("rules") or ()
+            for subject in rule.get("subjects") or ()
+            if subject.get("kind") == "User"
+        )
+
+    def names(self, user: str) -> bool:
+        """Whether a schema may mean just this user, whatever the groups."""
+        return user in self._users or user.startswith("system:serviceaccount:")
 
     def match(self, user: User, call: Call) -> Object:
         for schema in self._sorted:

@@ -13,11 +13,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable
 
+import msgspec
+
 from apiserver_app.flags import Flags
 from apiserver_app.flowcontrol import borrowing, levels
 from apiserver_app.flowcontrol.borrowing import Bounds
 from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS, Schemas
-from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Shape, deal
+from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Said, Shape, deal
 from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.flowcontrol.workestimator import ONE, Estimator, Work
 from apiserver_app.handlers.call import Call
@@ -52,8 +54,8 @@ class Control:
         self._seats = seats
         self._mark = reader.mark((SCHEMAS, LEVELS))
         self._digested = -1
-        self._known: dict[tuple[object, ...], Flow] = {}  # by what a request is
-        self._flows: dict[tuple[str, str], Flow] = {}  # by schema and distinguisher
+        self._known: dict[tuple[object, ...], Matched] = {}  # by what a request is
+        self._matched: dict[str, Matched] = {}  # by schema
 
     def admit(self, request: Request) -> Decision | Awaitable[Decision]:
         """Where the request is served, or what to await for it. Raises 429."""
@@ -74,7 +76,7 @@ class Control:
         if taken is None:
             return self._wait(request, flow, work)
         if work is ONE:
-            return flow.decision
+            return flow.said.decision
         return Decision("allow", _work_detail(flow, work, watches))
 
     def leave(self, seats: levels.Request) -> None:
@@ -101,7 +103,7 @@ class Control:
             flow.tally.refused(refused.why)
             error = level.refused()
             error.about = {
-                **flow.detail, "word": "429", "why": refused.why, "executing": level.executing,
+                **flow.said.detail, "word": "429", "why": refused.why, "executing": level.executing,
                 "waiting": level.waiting, "retryAfter": error.retry_after,
             }  # fmt: skip
             raise error from refused
@@ -120,52 +122,38 @@ class Control:
             self.refresh()
         info = call.info
         resource = (info.group, info.plural, call.subresource) if info else ("", call.path, "")
-        key = (user.name, user.groups, call.verb, resource, bool(info), call.namespace)
-        flow = self._known.get(key)
-        if flow is None:
+        who = user.name if self.schemas.names(user.name) else ""
+        key = (who, user.groups, call.verb, resource, bool(info), call.namespace)
+        matched = self._known.get(key)
+        if matched is None:
             memos.make_room(self._known, KNOWN_MAX)
-            flow = self._known[key] = self._match(user, call)
-        return flow
+            matched = self._known[key] = self._match(user, call)
+        distinguisher = ""
+        if matched.method == "ByUser":
+            distinguisher = user.name
+        elif matched.method == "ByNamespace":
+            distinguisher = call.namespace
+        return matched.flows.get(distinguisher) or _make_flow(matched, distinguisher)
 
-    def _match(self, user: User, call: Call) -> Flow:
+    def _match(self, user: User, call: Call) -> Matched:
         schema = self.schemas.match(user, call)
-        level_name = schema["spec"]["priorityLevelConfiguration"]["name"]
-        level = self.levels[level_name]
         name = meta.name_of(schema)
-        method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
-        distinguisher = {"ByUser": user.name, "ByNamespace": call.namespace}.get(method, "")
-        flow = self._flows.get((name, distinguisher))
-        if flow is None:
-            memos.make_room(self._flows, FLOWS_MAX)
-            flow = self._make_flow(schema, level, distinguisher)
-            self._flows[name, distinguisher] = flow
-        return flow
-
-    def _make_flow(self, schema: Object, level: Level, distinguisher: str) -> Flow:
-        name, shape = meta.name_of(schema), level.shape
-        hand: tuple[int, ...] = ()
-        if shape.queues:
-            digest = hashlib.sha256(name.encode() + b"\0" + distinguisher.encode()).digest()
-            hand = deal(int.from_bytes(digest[:8], "little"), shape.queues, shape.hand)
-        detail: Object = {"word": level.name, "flowSchema": name, "priorityLevel": level.name}
-        if not shape.exempt:
-            detail["limit"], nominal = level.account.current, shape.bounds.nominal
-            if detail["limit"] != nominal:
-                detail["nominal"] = nominal
-        tally = self.tallies.setdefault((level.name, name), Tally())
-        return Flow(
-            name, level, distinguisher, hand, tally, detail, (meta.uid_of(schema), level.uid)
-        )
+        matched = self._matched.get(name)
+        if matched is None:
+            level = self.levels[schema["spec"]["priorityLevelConfiguration"]["name"]]
+            matched = self._matched[name] = Matched(
+                name, level, (schema["spec"].get("distinguisherMethod") or {}).get("type", ""),
+                self.tallies.setdefault((level.name, name), Tally()), Said(_detail(name, level)),
+                (meta.uid_of(schema), level.uid),
+            )  # fmt: skip
+        return matched
 
     # -- configuration --------------------------------------------------------------------------
 
-    def _forget(self) -> None:
-        self._known.clear()
-        self._flows.clear()
-
     def _digest(self) -> None:
         """Divides the server's seats among the levels by their shares."""
-        self._forget()
+        self._known.clear()
+        self._matched.clear()
         specs = {meta.name_of(spec): spec for spec in self._reader.list(LEVELS) if _is_sound(spec)}
         for name in (EXEMPT, CATCH_ALL):
             specs.setdefault(name, MANDATORY[name])
@@ -192,7 +180,8 @@ class Control:
         )
         if before == [level.account.current for level in self.levels.values()]:
             return
-        self._forget()  # the cached flows state old limits
+        for name, matched in self._matched.items():
+            matched.said.say(_detail(name, matched.level))
         for level in self.levels.values():
             level.dispatch()
 
@@ -213,6 +202,41 @@ class Control:
         queues = queuing.get("queues") or QUEUES_DEFAULT
         hand = min(queuing.get("handSize") or HAND_DEFAULT, queues)
         return Shape(bounds, queues, hand, queuing.get("queueLengthLimit") or LENGTH_DEFAULT)
+
+
+class Matched(msgspec.Struct, eq=False):
+    """A schema that requests match, and their flows by distinguisher."""
+
+    schema: str
+    level: Level
+    method: str
+    tally: Tally
+    said: Said
+    uids: tuple[str, str]
+    flows: dict[str, Flow] = msgspec.field(default_factory=dict)
+
+
+def _make_flow(matched: Matched, distinguisher: str) -> Flow:
+    name, shape = matched.schema, matched.level.shape
+    hand: tuple[int, ...] = ()
+    if shape.queues:
+        digest = hashlib.sha256(name.encode() + b"\0" + distinguisher.encode()).digest()
+        hand = deal(int.from_bytes(digest[:8], "little"), shape.queues, shape.hand)
+    memos.make_room(matched.flows, FLOWS_MAX)
+    flow = matched.flows[distinguisher] = Flow(
+        name, matched.level, distinguisher, hand, matched.tally, matched.said, matched.uids
+    )
+    return flow
+
+
+def _detail(schema: str, level: Level) -> Object:
+    """What is told of a request that the schema's level serves."""
+    detail: Object = {"word": level.name, "flowSchema": schema, "priorityLevel": level.name}
+    if not level.shape.exempt:
+        detail["limit"], nominal = level.account.current, level.shape.bounds.nominal
+        if detail["limit"] != nominal:
+            detail["nominal"] = nominal
+    return detail
 
 
 UNCOUNTED = Decision("allow", {"word": "lasting", "why": "requests that last take no seat"})
@@ -251,7 +275,7 @@ def _shares(level: Object) -> int:
 
 def _work_detail(flow: Flow, work: Work, watches: int | None) -> Object:
     """Returns the trace's detail of a request that takes more than one seat for a moment."""
-    detail = {**flow.detail, "seats": work.seats}
+    detail = {**flow.said.detail, "seats": work.seats}
     if work.extra:
         detail["afterwards"] = work.extra
     if watches is not None:

@@ -12,6 +12,7 @@ and pkg/util/shufflesharding/shufflesharding.go.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +28,22 @@ from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.serializer import compact
 from apiserver_app.machinery.waiting import Signal
 
+NEVER = math.inf
 MESSAGE = "Too many requests, please try again later."
+
+
+class Said:
+    """What is told of a request that one schema's flows admit."""
+
+    __slots__ = ("decision", "detail")
+
+    def __init__(self, detail: dict[str, Any]) -> None:
+        self.say(detail)
+
+    def say(self, detail: dict[str, Any]) -> None:
+        self.detail = detail
+        # about a request of one seat that is served at once
+        self.decision = Decision("allow", msgspec.Raw(compact.encode(detail)))
 
 
 @dataclass(slots=True, eq=False)
@@ -39,12 +55,8 @@ class Flow:
     distinguisher: str
     hand: tuple[int, ...]
     tally: Tally
-    detail: dict[str, Any] = field(default_factory=dict)
+    said: Said = field(default_factory=lambda: Said({}))
     uids: tuple[str, str] = ("", "")
-    decision: Decision = field(init=False)  # about a request of one seat that is served at once
-
-    def __post_init__(self) -> None:
-        self.decision = Decision("allow", msgspec.Raw(compact.encode(self.detail)))
 
 
 class Queue(msgspec.Struct, eq=False):
@@ -118,6 +130,7 @@ class Level:
         self.waiting_seats = 0
         self.dispatched = self.rejected = self.timed_out = self.cancelled = 0
         self.queues = [Queue(index) for index in range(shape.queues)]
+        self._ends = [NEVER] * shape.queues  # when each queue's oldest request would finish
         self.served: dict[Request, None] = {}
         self.progress = 0.0  # virtual time: seat-seconds served per active queue
         self.latest_dispatch = self.latest_start = 0.0
@@ -135,8 +148,10 @@ class Level:
         self.account.bounds = shape.bounds
         while len(self.queues) < shape.queues:
             self.queues.append(Queue(len(self.queues)))
+            self._ends.append(NEVER)
         while len(self.queues) > shape.queues and not self.queues[-1].waiting:
             self.queues.pop()
+            self._ends.pop()
         self.dispatch()
 
     def take(self, flow: Flow, work: Work, user: str, call: Any) -> Request | None:
@@ -200,7 +215,7 @@ class Level:
                 self._active -= 1
             queue.next_dispatch -= (SERVICE_SECONDS - lasted) * request.work.initial
             if queue.waiting:
-                _bound(queue)
+                self._bound(queue)
         if request.work.extra:
             self._kernel.call_at(now + request.work.extra, self._linger, request)
         else:
@@ -282,13 +297,15 @@ class Level:
         self.latest_dispatch, self.latest_start = self.progress, queue.next_dispatch
         queue.next_dispatch += request.work.seat_seconds
         if queue.waiting:
-            _bound(queue)
+            self._bound(queue)
 
     def _queue(self, request: Request, queue: Queue) -> None:
         if not queue.waiting and not queue.executing:
             queue.next_dispatch = self.progress
             self._active += 1
         queue.waiting.append(request)
+        if len(queue.waiting) == 1:
+            self._note_end(queue)
         request.position = len(queue.waiting)
         request.signal = Signal(self._kernel)
         self._waits(request, queue, 1)
@@ -296,6 +313,7 @@ class Level:
 
     def _unqueue(self, request: Request, queue: Queue) -> None:
         queue.waiting.remove(request)
+        self._note_end(queue)
         self._waits(request, queue, -1)
         if not queue.executing and not queue.waiting:
             self._active -= 1
@@ -318,7 +336,7 @@ class Level:
         self.rejected += 1
         self.cancelled += 1
         if queue.waiting:
-            _bound(queue)
+            self._bound(queue)
 
     def _sync(self) -> None:
         """Advances the level's virtual time by the work served since the last call."""
@@ -340,22 +358,23 @@ class Level:
 
     def _fairest(self) -> Queue | None:
         """Returns the queue whose oldest request would finish first; round robin among equals."""
-        best: Queue | None = None
-        finish = 0.0
-        count = len(self.queues)
-        for step in range(count):
-            queue = self.queues[(self._next + 1 + step) % count]
-            if not queue.waiting:
-                continue
+        ends, turn = self._ends, self._next + 1
+        first = min(ends, default=NEVER)
+        if first == NEVER:
+            return None
+        ahead = ends[turn:]
+        return self.queues[turn + ahead.index(first) if first in ahead else ends.index(first)]
+
+    def _bound(self, queue: Queue) -> None:
+        """Keeps a queue in which somebody waits from accumulating credit while it is idle."""
+        queue.next_dispatch = max(queue.next_dispatch, queue.waiting[0].progress)
+        self._note_end(queue)
+
+    def _note_end(self, queue: Queue) -> None:
+        end = NEVER
+        if queue.waiting:
             end = queue.next_dispatch + queue.waiting[0].work.seat_seconds
-            if best is None or end < finish:
-                best, finish = queue, end
-        return best
-
-
-def _bound(queue: Queue) -> None:
-    """Keeps a queue in which somebody waits from accumulating credit while it is idle."""
-    queue.next_dispatch = max(queue.next_dispatch, queue.waiting[0].progress)
+        self._ends[queue.index] = end
 
 
 def deal(value: int, deck: int, hand: int) -> tuple[int, ...]:

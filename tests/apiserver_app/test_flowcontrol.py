@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from apiserver_app import flags
 from apiserver_app.flowcontrol import levels, workestimator
@@ -227,6 +229,45 @@ def test_a_free_seat_goes_to_the_flow_that_had_least() -> None:
         kernel.run_ready(100)
     assert served.index("mouse") <= 2
     assert served.count("elephant") == 6
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    queues=st.integers(1, 6), turn=st.integers(0, 8),
+    asked=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.integers(0, 3)), max_size=30),
+)  # fmt: skip
+def test_the_queue_that_comes_next_is_the_first_in_turn_that_would_be_done_first(
+    queues: int, turn: int, asked: list[tuple[int, int, int]]
+) -> None:
+    kernel = kernels.Kernel()
+    level = levels.Level(kernel, "x", levels.Shape(Bounds(3, 3, 3), queues, 1, 50))
+    fairest = level._fairest
+
+    def checked() -> levels.Queue | None:
+        count, begin = len(level.queues), level._next + 1
+        turned = [level.queues[(begin + step) % count] for step in range(count)]
+        ends = {
+            queue.index: queue.next_dispatch + queue.waiting[0].work.seat_seconds
+            for queue in turned if queue.waiting
+        }  # fmt: skip
+        found = fairest()
+        assert found is (level.queues[min(ends, key=lambda index: ends[index])] if ends else None)
+        return found
+
+    async def one(index: int, seats: int, seconds: int) -> None:
+        flow = levels.Flow("s", level, "d", (index % queues,), Tally())
+        work = workestimator.Work(seats, seats, 0)
+        taken = level.take(flow, work, "u", None) or await level.wait(flow, work, "u", None, 100)
+        await kernel.sleep(seconds)
+        level.leave(taken)
+
+    level._next = turn % queues
+    level._fairest = checked  # type: ignore[method-assign]
+    for index, seats, seconds in asked:
+        kernel.spawn("asks", one(index, seats, seconds))
+    while kernel.has_ready() or kernel.fire_timer(0, jump=True):
+        kernel.run_ready(100)
+    assert level.waiting == 0
 
 
 def test_without_fairness_there_are_two_plain_limits() -> None:

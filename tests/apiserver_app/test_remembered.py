@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
 import pytest
 
 from apiserver_app.auth.authz import union
@@ -177,6 +178,37 @@ def test_more_kinds_of_requests_than_are_remembered_do_not_make_flow_control_for
     turn()
     monkeypatch.setattr(schemas, "match", counted)
     assert turn() < 55
+
+
+def test_what_a_kubelet_asks_is_classified_once_for_all_kubelets_and_not_again_by_other_limits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = bare_session()
+    flow = session.cluster.context.flow
+    assert isinstance(flow, control.Control)
+    matched, match = [], flow.schemas.match
+
+    def counted(user: User, call: Call) -> Any:
+        matched.append(user.name)
+        return match(user, call)
+
+    def heartbeats() -> int:
+        before = len(matched)
+        for number in range(20):
+            client = session.cluster.clients.kubelet(f"node-{number}", (50, 100))
+            answer(session, functools.partial(client.get, "nodes", "", f"node-{number}"))
+        return len(matched) - before
+
+    monkeypatch.setattr(flow.schemas, "match", counted)
+    assert heartbeats() == 1
+    level = flow.levels["node-high"]
+    limit = level.account.current
+    level.account.bounds = msgspec.structs.replace(level.account.bounds, minimum=limit + 7)
+    flow._adjust()
+    assert level.account.current != limit
+    assert heartbeats() == 0
+    told = [one["detail"] for one in session.records() if one.get("gate") == "flowcontrol"]
+    assert told[-1]["limit"] == level.account.current
 
 
 def test_a_resource_that_another_server_serves_from_now_on_is_looked_for_there() -> None:
