@@ -267,7 +267,9 @@ def quantity_text(text: str) -> str:
 
 # -- times ----------------------------------------------------------------------------------------
 
-_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+# as the server writes them
+_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_PLAIN_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 # patterns in the order in which Go parses them -> the layout's element
 _TIME_PARTS = (
     (re.compile(r"\d{4}"), "2006", None),
@@ -307,16 +309,26 @@ def micro_time(value: Any) -> Any:
 
 @functools.lru_cache(maxsize=TIMES_REMEMBERED_MAX)
 def time_text(text: str) -> str:
-    moment = _parsed(text, RFC3339)
-    if _PLAIN_TIME.fullmatch(text):
+    if _PLAIN_TIME.fullmatch(text) and _is_a_moment(text):
         return text
+    moment = _parsed(text, RFC3339)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
 @functools.lru_cache(maxsize=TIMES_REMEMBERED_MAX)
 def micro_time_text(text: str) -> str:
+    if _PLAIN_MICRO_TIME.fullmatch(text) and _is_a_moment(text):
+        return text
     moment = _parsed(text, RFC3339_MICRO)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def _is_a_moment(text: str) -> bool:
+    try:
+        datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _parsed(text: str, layout: str) -> datetime.datetime:

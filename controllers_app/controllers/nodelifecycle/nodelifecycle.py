@@ -179,7 +179,11 @@ class NodeLifecycleController(Controller):
             self._tell_who_came_and_went()
             await self.kernel.sleep(PERIOD_SECONDS, background=not self._has_suspects())
             self._look_at_zones()
-            for name, node in sorted((meta.name_of(node), node) for node in self._nodes.list()):
+            for name in sorted(map(meta.name_of, self._nodes.list())):
+                await self.kernel.spend(1)
+                node = self._nodes.get(name)
+                if node is None:  # it went while others had their turn
+                    continue
                 pulse = self._pulses.setdefault(name, _Pulse())
                 sign = self._sign(name, node)
                 if sign != pulse.sign:

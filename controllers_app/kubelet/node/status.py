@@ -48,6 +48,9 @@ class NodeStatus:
         self.has_csi_node = False
         self._reported_at = 0
         self._unschedulable = False
+        # the node, and what else its status is made of, when there was nothing to report
+        self._judged: Object | None = None
+        self._nothing_new: tuple[list[Image], bool] = ([], False)
 
     async def heartbeat(self) -> None:
         """Reports the status for ever, in the background."""
@@ -63,9 +66,12 @@ class NodeStatus:
         now = kubelet.kernel.now
         while (old := self._nodes.get(kubelet.name)) is None:
             await kubelet.kernel.sleep(LOOK_SECONDS)
+        aged = now - self._reported_at >= REPORT_SECONDS * SECOND
+        known = ([*kubelet.runtime.list_images()], self.has_csi_node)
+        if old is self._judged and known == self._nothing_new and not (always or aged):
+            return
         old_status = old.get("status") or {}
         status = self.status(old_status)
-        aged = now - self._reported_at >= REPORT_SECONDS * SECOND
         changed = _without_beats(status) != _without_beats(
             {key: old_status.get(key) for key in status}
         )
@@ -74,6 +80,7 @@ class NodeStatus:
             self._unschedulable = unschedulable
             self._became("NodeNotSchedulable" if unschedulable else "NodeSchedulable")
         if not (always or aged or changed):
+            self._judged, self._nothing_new = old, known
             return
         self._reported_at = now
         patch = _patch_of(old_status, status)
