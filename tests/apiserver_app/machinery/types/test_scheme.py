@@ -344,12 +344,12 @@ def test_times_are_written_in_utc_and_whole_seconds() -> None:
     assert out["metadata"]["creationTimestamp"] == "2022-02-16T15:53:28Z"
 
 
-def test_quantities_are_texts_however_they_came() -> None:
+def test_quantities_are_canonical_texts_however_they_came() -> None:
     limits = {"a": 2, "b": 0.5, "c": " 1Gi", "d": "1e3"}
     out = decode(POD, containers({"resources": {"limits": limits}}))
 
     assert out["spec"]["containers"][0]["resources"]["limits"] == {
-        "a": "2", "b": "0.5", "c": "1Gi", "d": "1e3",
+        "a": "2", "b": "500m", "c": "1Gi", "d": "1e3",
     }  # fmt: skip
 
 
