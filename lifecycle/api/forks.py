@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from lifecycle.api import bridge, serializers
-from lifecycle.trace import storage
+from lifecycle.trace import bookmarks, storage
 
 
 class Forks(APIView):
@@ -27,7 +27,10 @@ class Forks(APIView):
         """Make a cluster that begins as this one was at a record or a revision, paused there."""
         given = serializers.NewForkSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        answer = bridge.control(request, cluster, "fork", dict(given.validated_data))
+        state = bridge.control(request, cluster, "state", {})
+        marks = bookmarks.read(bridge.edge_of(request).data_dir, state["epoch"])
+        wanted = {**given.validated_data, "bookmarks": marks}
+        answer = bridge.control(request, cluster, "fork", wanted)
         return Response(answer["fork"], status=status.HTTP_201_CREATED)
 
 

@@ -87,7 +87,7 @@ class TraceBookmarks(APIView):
 class ClusterBookmarks(APIView):
     @extend_schema(responses=serializers.BookmarksSerializer, operation_id="cluster_bookmarks_read")
     def get(self, request: Request, cluster: str) -> Response:
-        """The bookmarks of the cluster that the demo serves; a fork has none."""
+        """The bookmarks of a cluster; a fork begins with those of before its moment."""
         state = bridge.control(request, cluster, "state", {})
         return Response({"bookmarks": _bookmarks(request, cluster, state)})
 
@@ -99,9 +99,10 @@ class ClusterBookmarks(APIView):
     def put(self, request: Request, cluster: str) -> Response:
         """Bookmarks instead of those there; they go into the file when the trace is saved."""
         state = bridge.control(request, cluster, "state", {})
-        if cluster != bridge.served(request):
-            raise reading.TraceError("a fork has no bookmarks: save its trace, and mark that")
         given = _given(request, state["seq"])
+        if cluster != bridge.served(request):
+            bridge.control(request, cluster, "fork_bookmarks", {"set": given})
+            return Response({"bookmarks": given})
         try:
             bookmarks.write(bridge.edge_of(request).data_dir, state["epoch"], given)
         except OSError as error:
@@ -144,7 +145,7 @@ def _archive(request: Request) -> archive.Archive:
 
 def _bookmarks(request: Request, cluster: str, state: dict[str, Any]) -> list[dict[str, Any]]:
     if cluster != bridge.served(request):
-        return []
+        return list(bridge.control(request, cluster, "fork_bookmarks", {})["bookmarks"])
     return bookmarks.read(bridge.edge_of(request).data_dir, state["epoch"])
 
 

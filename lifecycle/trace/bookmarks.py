@@ -2,7 +2,8 @@
 
 Those of a saved trace stand in its header and so go where the file goes. Those of the cluster that
 runs are in DIR/bookmarks.json until its trace is saved; with another epoch the cluster began anew,
-and they are of no moment any more.
+and they are of no moment any more. A fork takes those of before its moment along, and the worker
+has them while it is there.
 """
 
 from __future__ import annotations

@@ -108,6 +108,26 @@ def test_who_only_watches_sees_them_and_changes_none(chromium: Browser, demo: De
     sight.close()
 
 
+def test_a_fork_has_the_bookmarks_of_before_its_moment_and_its_own(look: Look, demo: Demo) -> None:
+    last = {one["kind"]: one["seq"] for one in asking.records(demo)}
+    bound, ready = last["schedule"], last["kubelet"]
+    put(demo, [{"seq": bound, "t": moment(demo, bound), "title": "it is scheduled"}])
+    sight = look(query=f"h={ready}&theme=light&lang=en")
+    sight.press("f")
+    sight.says(sight.page.locator(".banner"), "Your fork of demo")
+    sight.press("0")
+    expect(pennants(sight)).to_have_text("it is scheduled")
+
+    sight.press("m")
+    sight.page.get_by_role("textbox", name="Bookmark").fill("here it parts")
+    sight.press("Enter")
+
+    expect(pennants(sight)).to_have_text(["it is scheduled", "here it parts"])
+    sight.button("Back to demo").click()
+    sight.press("0")
+    expect(pennants(sight)).to_have_text(["it is scheduled"])
+
+
 def pennants(sight: Sight) -> Locator:
     return sight.page.get_by_role("list", name="Bookmarks").get_by_role("button")
 

@@ -80,6 +80,7 @@ class Forks:
             "fork": self._fork,
             "forks": lambda host, args: {"forks": self._of(host)},
             "remove_fork": self._remove,
+            "fork_bookmarks": self._marks,
         }
         self._origin = origin
         self._fleet = fleet
@@ -87,6 +88,7 @@ class Forks:
         self._sweep = sweep
         self._count = 0
         self._forks: dict[str, Fork] = {}
+        self._bookmarks: dict[str, list[Args]] = {}  # which end with their fork
         self._making: dict[str, Generator[float]] = {}  # in turn
         self._hosts: dict[str, ClusterHost] = {}
 
@@ -133,11 +135,14 @@ class Forks:
             raise ControlError(f"seed must be a number from 0 to {SEED_MAX}")
         for name in [one.name for one in self._forks.values() if one.state == FAILED]:
             del self._forks[name]
+            del self._bookmarks[name]
         self._count += 1
         name = f"{host.cluster.name}{FORK}{self._count}"
         title = str(args.get("title") or "")[:TITLE_CHARACTERS_MAX]
         fork = Fork(name, host.cluster.name, *_told(moment), seed, title)
         self._forks[name] = fork
+        past = [one for one in args.get("bookmarks", ()) if one["seq"] <= fork.seq]
+        self._bookmarks[name] = past
         self._making[name] = self._make(fork)
         host.inbox.wake()
         return {"fork": structs.asdict(fork)}
@@ -166,6 +171,14 @@ class Forks:
             )
         return moment
 
+    def _marks(self, host: ClusterHost, args: Args) -> Args:
+        """The bookmarks of a fork; `set` puts others in their place."""
+        name = host.cluster.name
+        if name not in self._bookmarks:
+            raise ControlError(f'"{name}" is no fork')
+        self._bookmarks[name] = args.get("set", self._bookmarks[name])
+        return {"bookmarks": self._bookmarks[name]}
+
     def _remove(self, host: ClusterHost, args: Args) -> None:
         name = str(args.get("name", ""))
         if name == host.cluster.name:
@@ -174,6 +187,7 @@ class Forks:
             raise ControlError(f'there is no cluster "{name}"')
         self._drop(name)
         del self._forks[name]
+        del self._bookmarks[name]
 
     # -- making ---------------------------------------------------------------------------------
 

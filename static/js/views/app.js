@@ -191,7 +191,7 @@ export class App {
     );
     this.feed.open();
     if (isFork(this.home.cluster)) this.act.listForks();
-    else this.act.readBookmarks();
+    this.act.readBookmarks();
     this.api.state().then(
       (state) => {
         this.meta.server = true;

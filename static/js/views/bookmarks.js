@@ -1,6 +1,5 @@
 // @ts-check
 /** Bookmarks: titled pennants on the time axis, kept with the recording, or with the cluster. */
-import { isFork } from '../core/forks.js';
 import { traces } from '../net/api.js';
 import { explanationOf } from './inspector.js';
 import { h } from './dom.js';
@@ -19,17 +18,27 @@ const WIDTH_PX_MIN = 24;
 export function bookmarkActions(app) {
   const { ui } = app;
   let before = Promise.resolve(); // one change after the other
-  /** @param {(list: Bookmark[]) => Bookmark[]} change */
-  const keep = (change) => (before = before.then(() => changed(change)));
-  /** @param {(list: Bookmark[]) => Bookmark[]} change */
-  const changed = async (change) => {
-    const { player } = app;
+  /**
+   * Of what is open now, wherever one goes meanwhile.
+   * @param {(list: Bookmark[]) => Bookmark[]} change
+   */
+  const keep = (change) => {
+    const { player, api } = app;
+    const { trace } = ui;
+    before = before.then(() => changed(change, player, api, trace));
+    return before;
+  };
+  /**
+   * @param {(list: Bookmark[]) => Bookmark[]} change @param {App['player']} player
+   * @param {App['api']} api @param {string} trace
+   */
+  const changed = async (change, player, api, trace) => {
     try {
-      const known = ui.trace ? ui.bookmarks : (await app.api.bookmarks()).bookmarks;
+      const known = trace ? ui.bookmarks : (await api.bookmarks()).bookmarks;
       const wanted = change(known);
-      const said = ui.trace
-        ? await traces.keepBookmarks(ui.trace, wanted)
-        : await app.api.keepBookmarks(wanted);
+      const said = trace
+        ? await traces.keepBookmarks(trace, wanted)
+        : await api.keepBookmarks(wanted);
       if (player === app.player) ui.bookmarks = said.bookmarks;
     } catch (error) {
       ui.traceError = /** @type {Error} */ (error).message;
@@ -88,8 +97,8 @@ export function bookmarkActions(app) {
 }
 
 /** Who may keep recordings may mark them, and the cluster that can be saved as one. */
-export function canMark(/** @type {Context} */ { player, ui, meta }) {
-  return ui.keeps && (player.live ? !isFork(meta.cluster) : !!ui.trace);
+export function canMark(/** @type {Context} */ { player, ui }) {
+  return ui.keeps && (player.live || !!ui.trace);
 }
 
 /** In place of the tools of the timeline while a title is given. @param {Context} ctx */

@@ -224,6 +224,25 @@ def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
     assert max(one["rev"] for one in last if one["kind"] == "write") >= revision
 
 
+def test_a_fork_begins_with_the_bookmarks_of_before_its_moment_and_has_its_own(
+    demo: Demo,
+) -> None:
+    last = get(demo, "demo")["seq"]
+    marks = [{"seq": seq, "t": 0, "title": f"record {seq}"} for seq in (1, last - 1, last)]
+    assert call(demo, "PUT", "demo/bookmarks", {"bookmarks": marks})[0] == 200
+
+    name = made(demo, seq=last - 1)["name"]
+
+    assert get(demo, f"{name}/bookmarks") == {"bookmarks": marks[:2]}
+    own = {"bookmarks": [{"seq": 2, "t": 0, "title": "mine"}]}
+    assert call(demo, "PUT", f"{name}/bookmarks", own) == (200, own)
+    assert get(demo, f"{name}/bookmarks") == own
+    assert get(demo, "demo/bookmarks") == {"bookmarks": marks}
+    ahead = {"bookmarks": [{"seq": last + 10_000, "t": 0, "title": "ahead"}]}
+    assert call(demo, "PUT", f"{name}/bookmarks", ahead)[0] == 400
+    assert call(demo, "PUT", "demo/bookmarks", {"bookmarks": []})[0] == 200
+
+
 def test_the_real_kubectl_changes_a_fork_and_nothing_else(demo: Demo, tmp_path: Path) -> None:
     """What is sent while it is paused is done before the fork goes on, and nothing else is."""
     fork = made(demo, seq=get(demo, "demo")["seq"])
