@@ -38,6 +38,26 @@ def test_the_pointer_and_the_keyboard_open_what_a_word_means(look: Look, demo: D
     sight.says(sight.page.locator(".inspector"), "exempt")  # and nothing else was closed
 
 
+def test_a_word_in_a_headline_says_what_it_means(look: Look, demo: Demo) -> None:
+    records = asking.records(demo)
+    made = next(
+        one["seq"] for one in records
+        if one["kind"] == "request" and one["resource"] == "replicasets.apps"
+        and one["verb"] == "create"
+    )  # fmt: skip
+    gate = next(
+        one["seq"] for one in records
+        if one["span"] == made and one.get("gate") == "validation"
+    )  # fmt: skip
+    for lang, says in (("en", "keeps a number of equal pods"), ("zh", "保持一定数量相同 Pod")):
+        query = f"h={gate}&sel=gate/{made}/validation&theme=light&lang={lang}"
+        sight = look(COMPACT, query=query)
+        word = sight.headline.locator(".dotted")
+        word.focus()
+        expect(note(sight)).to_contain_text(says)
+        assert sight.page.evaluate(measures.LAYOUT) == []
+
+
 def test_a_finger_opens_it_in_chinese(look: Look, demo: Demo) -> None:
     sight = flow_control(look((390, 844), query="theme=dark&lang=zh", has_touch=True), demo)
     sight.page.locator(".dotted", has_text="exempt").first.tap()

@@ -35,6 +35,14 @@ test('a word is marked where it comes first, as it is written, and code is left 
   assert.equal(found.map(({ text }) => text).join(''), whole);
 });
 
+test('the name of an object is no word of the glossary', () => {
+  const found = marked([{ text: 'watch-me took a lease2 of webhook-1', as: '' }], en);
+  assert.deepEqual(
+    found.filter((one) => one.term),
+    [],
+  );
+});
+
 test('Chinese words are found without spaces around them', () => {
   const found = marked([{ text: '添加了两个容忍度：污点', as: '' }], zh);
   assert.deepEqual(

@@ -7,7 +7,7 @@ import { h } from './dom.js';
 
 const GAP_PX = 6;
 
-/** @param {import('../core/words.js').Piece[]} pieces @param {Words} words */
+/** @param {Pick<import('../core/words.js').Piece, 'text'|'as'>[]} pieces @param {Words} words */
 export function explained(pieces, words) {
   return marked(pieces, words).map(({ text, as, term }) => {
     const plain = as ? h(as, null, text) : text;

@@ -65,7 +65,7 @@ export function renderInspector(host, ctx, said) {
       { key: 'head' },
       chapterLine(ctx),
       h('div.crumb', null, said.crumb),
-      h('h1', null, breakable(said.title)),
+      h('h1', null, headline(said.title, words)),
     ),
     tabs.length > 1
       ? h(
@@ -138,12 +138,22 @@ function chapterLine(ctx) {
   const here = ctx.ui.selected || ctx.focus === 'crowd' ? null : chapterOf(ctx);
   if (!here) return null;
   const crumb = ctx.words.t('chapter.crumb', { at: here.at + 1, of: here.of, name: here.name });
-  return h('div.chapter', null, h('b', null, crumb), ' ', h('span', null, here.text));
+  const text = explained([{ text: here.text, as: '' }], ctx.words);
+  return h('div.chapter', null, h('b', null, crumb), ' ', h('span', null, text));
 }
 
-/** A very long name breaks where its words begin. @param {string} title */
-function breakable(title) {
-  return title
+/**
+ * With its words explained; a very long name breaks where its words begin.
+ * @param {string} title @param {import('../core/words.js').Words} words
+ */
+const headline = (title, words) =>
+  explained([{ text: title, as: '' }], words).map((part) =>
+    typeof part === 'string' ? breakable(part) : part,
+  );
+
+/** @param {string} text */
+function breakable(text) {
+  return text
     .split(/(\w{20,})/)
     .flatMap((word, at) => (at % 2 ? word.split(/(?<=[a-z])(?=[A-Z])/) : [word]))
     .map((part, i) => (i ? [h('wbr', null), part] : part));
