@@ -20,8 +20,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from lifecycle.bench import attacker, attacks, machine
 from lifecycle.bench.api_load import percentile
+from lifecycle.bench.attacks import making
 from lifecycle.bench.demo_start import Demo
 
 SECONDS = 4.0  # of one attack
@@ -33,15 +36,28 @@ _GET = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"
 _PODS = "/api/v1/namespaces/default/pods"
 
 
-def run(names: list[str]) -> dict[str, Any]:
-    """All attacks, or those of these names."""
+def run(names: list[str], results: str = "") -> dict[str, Any]:
+    """All attacks, or those of these names. Each is told of when it is over, and kept in the file
+    of `results`; what stands there already is not measured again."""
+    wanted = names or list(attacks.ATTACKS)
+    if unknown := [name for name in wanted if name not in attacks.ATTACKS]:
+        known = ", ".join(attacks.ATTACKS)
+        raise CommandError(f"there is no attack {', '.join(unknown)}; there are: {known}")
+    kept = Results(Path(results) if results else None)
     context = multiprocessing.get_context("spawn")
-    found = {}
     with ProcessPoolExecutor(1, context) as pool:
-        for name in names or attacks.ATTACKS:
-            with tempfile.TemporaryDirectory() as folder:
-                found[name] = _one(pool, name, Path(folder))
-            sys.stderr.write(f"{name}: {json.dumps(found[name])}\n")
+        for number, name in enumerate(wanted, 1):
+            again = "" if name not in kept.found else " (measured before)"
+            if not again:
+                with tempfile.TemporaryDirectory() as folder:
+                    kept.add(name, _one(pool, name, Path(folder)))
+            one = kept.found[name]
+            verdict = "holds" if _holds(one) else "MISSES"
+            sys.stderr.write(
+                f"[{number}/{len(wanted)}] {name}: {verdict}{again} {json.dumps(one)}\n"
+            )
+            sys.stderr.flush()
+    found = {name: kept.found[name] for name in wanted}
     missed = [name for name, one in found.items() if not _holds(one)]
     return {
         "bench": "attack", "attacks": len(found), "missed": missed,
@@ -49,6 +65,23 @@ def run(names: list[str]) -> dict[str, Any]:
         "rss_mib": max(one["rss_mib"] for one in found.values()),
         "of_each": found, "machine": machine.describe(),
     }  # fmt: skip
+
+
+class Results:
+    """What was found of each attack, kept in a file of JSON lines if there is one."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self.found: dict[str, dict[str, Any]] = {}
+        if file is not None and file.exists():
+            for line in file.read_text().splitlines():
+                self.found |= json.loads(line)
+
+    def add(self, name: str, one: dict[str, Any]) -> None:
+        self.found[name] = one
+        if self._file is not None:
+            with self._file.open("a") as out:
+                out.write(json.dumps({name: one}) + "\n")
 
 
 def _holds(one: dict[str, Any]) -> bool:
@@ -61,7 +94,7 @@ def _one(pool: ProcessPoolExecutor, name: str, folder: Path) -> dict[str, Any]:
         bystander = Bystander(demo)
         bystander.get()
         with _watched(demo) as peak:
-            attack = pool.submit(attacker.attack, name, demo.https, str(folder), SECONDS)
+            attack = pool.submit(attacker.attack, name, str(folder), SECONDS)
             times, failures = _meanwhile(bystander, attack)
             well = _is_well(bystander)
         return {
@@ -140,7 +173,7 @@ class Bystander:
         self._ask("GET", _GET)
 
     def create(self, name: str) -> bool:
-        pod = attacks.pod(name)
+        pod = making.pod(name)
         pod["spec"]["containers"][0]["imagePullPolicy"] = "IfNotPresent"
         self._ask("POST", _PODS, pod)
         return True

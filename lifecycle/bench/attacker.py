@@ -5,28 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import ssl
 from collections.abc import Iterable
 from pathlib import Path
 
 from lifecycle.bench import attacks
+from lifecycle.bench.attacks import making
 
 HELD = 200  # connections that are kept open
 
 
 class Attacker:
-    """A client with the student's certificate."""
+    """A client with what opens the cluster, or its page, to who attacks."""
 
-    def __init__(self, address: str, folder: Path) -> None:
-        host, _, port = address.partition(":")
-        self._host, self._port = host, int(port)
-        pki = folder / "pki"
-        self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        self._tls.load_cert_chain(pki / "student.crt", pki / "student.key")
+    def __init__(self, folder: Path, who: str, port: str) -> None:
+        endpoints = json.loads((folder / "endpoints.json").read_text())
+        address = endpoints["http" if port == making.PAGE else "https"].partition("//")[2]
+        self._host, _, self._port = address.partition(":")
+        self._tls = _context(folder / "pki", who) if port == making.TLS else None
+        self._token = ""
+        if who == making.VIEWER:
+            self._token = json.loads((folder / "page-tokens.json").read_text())[who]
         self.sent = 0
         self.answers: dict[str, int] = {}
 
-    async def run(self, attack: attacks.Attack) -> None:
+    async def run(self, attack: making.Attack) -> None:
         """Until it is cancelled."""
         for send in attack.before:
             await self._once(send)
@@ -35,8 +39,9 @@ class Attacker:
             numbers = itertools.count()
             flood = (self._flood(attack.flood, numbers) for _ in range(attack.connections))
             tasks += map(asyncio.ensure_future, flood)
-        if attack.held:
-            held = (self._hold(attack.held, reads=attack.reads) for _ in range(HELD))
+        if attack.held is not None:
+            data = attack.held.replace(making.TOKEN, self._token.encode())
+            held = (self._hold(data, reads=attack.reads) for _ in range(HELD))
             tasks += map(asyncio.ensure_future, held)
         try:
             await asyncio.gather(*tasks)
@@ -48,16 +53,16 @@ class Attacker:
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(self._host, self._port, ssl=self._tls)
 
-    async def _once(self, send: attacks.Send) -> None:
+    async def _once(self, send: making.Send) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(30):
                 await self._flood(lambda n: send, iter((0,)))
 
-    async def _flood(self, make: attacks.Make, numbers: Iterable[int]) -> None:
+    async def _flood(self, make: making.Make, numbers: Iterable[int]) -> None:
         reader, writer = await self._connect()
         for number in numbers:
             try:
-                writer.write(make(number).encode())
+                writer.write(make(number).encode(self._token))
                 await writer.drain()
                 code = await _answer(reader)
             except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
@@ -97,14 +102,22 @@ async def _answer(reader: asyncio.StreamReader) -> str:
     return head.split(" ")[1]
 
 
-def attack(name: str, address: str, folder: str, seconds: float) -> dict[str, int]:
+def _context(pki: Path, who: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+    if who != making.NOBODY:
+        context.load_cert_chain(pki / f"{who}.crt", pki / f"{who}.key")
+    return context
+
+
+def attack(name: str, folder: str, seconds: float) -> dict[str, int]:
     """Runs one attack for so long, in a process of its own; how often each code was answered."""
 
     async def body() -> dict[str, int]:
-        attacker = Attacker(address, Path(folder))
+        one = attacks.ATTACKS[name]
+        attacker = Attacker(Path(folder), one.who, one.port)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):  # which wait_for may miss
-                await attacker.run(attacks.ATTACKS[name])
+                await attacker.run(one)
         return attacker.answers or {"connections": attacker.sent}
 
     return asyncio.run(body())

@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lifecycle.bench import attacks, lifecycle_pods, machine
+from lifecycle.bench import lifecycle_pods, machine
+from lifecycle.bench.attacks import making
 
 PODS = 5
 CYCLE_SECONDS = 60.0
@@ -57,7 +58,7 @@ def _measure(hours: float, folder: Path) -> dict[str, Any]:
 
 
 def _come_and_go(session: Any, name: str, collector: Any) -> None:
-    body = attacks.workload("Deployment", name, replicas=PODS)
+    body = making.workload("Deployment", name, replicas=PODS)
     for method, path, sent in (("POST", _PATH, body), ("DELETE", f"{_PATH}/{name}", None)):
         answer = session.request(method, path, sent)
         if answer.status not in (200, 201):

@@ -56,7 +56,7 @@ def configuration(version: Release, net: ServiceNet, pods: str) -> list[Item]:
 def classroom_quota() -> Item:
     """What kubeadm does not do: nobody in the class can use up what all share."""
     hard = {
-        "pods": "100", "services": "50", "configmaps": "200", "secrets": "200",
+        "pods": "50", "services": "50", "configmaps": "200", "secrets": "200",
         "persistentvolumeclaims": "50", "replicationcontrollers": "50",
     }  # fmt: skip
     made = {**_object("v1", "ResourceQuota", "classroom"), "spec": {"hard": hard}}

@@ -7,17 +7,26 @@ from typing import Any
 
 import orjson
 import pytest
+import yaml
 
 from apiserver_app import pipeline
 from apiserver_app.cel import stepping
 from apiserver_app.http.exchange import Request
 from apiserver_app.machinery import errors
+from apiserver_app.machinery.patch import typedvalues
 from apiserver_app.machinery.serializer import bodies
 from apiserver_app.machinery.syntax import labels
 from lifecycle.hosting import scripted
 from lifecycle.hosting.scripted import Answer, Session
 from lifecycle.hosting.worker import clusterhost
-from tests.apiserver_app.cluster import CONFIGMAPS, JSON_PATCH, MERGE, bare_session, configmap
+from tests.apiserver_app.cluster import (
+    APPLY,
+    CONFIGMAPS,
+    JSON_PATCH,
+    MERGE,
+    bare_session,
+    configmap,
+)
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 NUMBERS = "[" + ",".join("1" for _ in range(40)) + "]"
@@ -220,6 +229,64 @@ def test_a_body_is_judged_before_it_is_parsed(body: bytes, monkeypatch: pytest.M
 def test_what_stands_in_texts_is_not_counted(text: str) -> None:
     value = {"data": {"a": text * bodies.VALUES_MAX, "b": [text, "", '"']}}
     assert bodies.decode(orjson.dumps(value)) == (value, [])
+
+
+def test_an_apply_of_more_fields_than_may_have_owners_is_refused(session: Session) -> None:
+    path = f"{CONFIGMAPS}/applied?fieldManager=a"
+    fields = {f"k{n}": "" for n in range(bodies.APPLIED_MAX)}
+    answer = session.request("PATCH", path, {**configmap("applied"), "data": fields}, headers=APPLY)
+    assert answer.status == 400
+    assert answer.json()["message"].endswith("limit is 30000 fields and items")
+    for _ in range(10):
+        del fields[next(iter(fields))]
+    answer = session.request("PATCH", path, {**configmap("applied"), "data": fields}, headers=APPLY)
+    assert answer.status == 201
+
+
+PORTS = [{"port": n + 1, "name": f"p{n}"} for n in range(typedvalues.ITEMS_MAX + 1)]
+YAML = {"content-type": "application/yaml"}
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+def service(ports: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "many"},
+        "spec": {"ports": ports},
+    }  # fmt: skip
+
+
+def kept(count: int) -> dict[str, Any]:
+    return {"metadata": {"name": "kept", "finalizers": [f"a.b/{n}" for n in range(count)]}}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers"),
+    [
+        ("POST", SERVICES, service(PORTS), None),
+        ("POST", CONFIGMAPS, yaml.dump(kept(5001)).encode(), YAML),
+        ("PATCH", f"{SERVICES}/many?fieldManager=a", service(PORTS), APPLY),
+        ("PATCH", f"{SERVICES}/few", {"spec": {"ports": PORTS}}, MERGE),
+        ("POST", CONFIGMAPS, kept(5001), None),
+    ],
+    ids=["create", "YAML", "apply", "patch", "a set"],
+)  # fmt: skip
+def test_lists_of_more_items_than_can_have_owners_are_refused(
+    session: Session, method: str, path: str, body: Any, headers: dict[str, str] | None
+) -> None:
+    few = {**service(PORTS[:1]), "metadata": {"name": "few"}}
+    assert session.request("POST", SERVICES, few).status in (201, 409)
+    answer = session.request(method, path, body, headers=headers)
+    assert answer.status == 413
+    assert answer.json()["message"].endswith("limit is 5000 items of lists with owners")
+
+
+def test_lists_do_not_grow_past_what_can_have_owners_by_small_patches(session: Session) -> None:
+    assert session.request("POST", SERVICES, service(PORTS[:2500])).status == 201
+    path = f"{SERVICES}/many"
+    strategic = {"content-type": "application/strategic-merge-patch+json"}
+    for ports, status in ((PORTS[2500:5000], 200), (PORTS[5000:], 413)):
+        answer = session.request("PATCH", path, {"spec": {"ports": ports}}, headers=strategic)
+        assert answer.status == status
 
 
 def test_a_body_within_the_bounds_is_taken(session: Session) -> None:

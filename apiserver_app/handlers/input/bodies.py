@@ -17,6 +17,7 @@ from apiserver_app.handlers.input import patching
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.patch import typedvalues
 from apiserver_app.machinery.serializer import bodies, protobuf
 
 
@@ -34,6 +35,7 @@ _PARAMETERS = re.compile(
     r"""\s*(?:[^\s;="]+\s*=\s*(?:[^\s;="]+|"(?:[^"\\]|\\.)*")\s*(?:;\s*|$))*""", re.ASCII
 )
 _MAPS = (client.STRATEGIC_PATCH, client.APPLY_PATCH)  # objects come out of these as maps
+FEW_BYTES = 4 * typedvalues.ITEMS_MAX  # no body so short has more items
 _CUSTOM_BODIES = ("application/json", "application/yaml")
 
 
@@ -89,6 +91,15 @@ def name_in(call: Call) -> str:
     metadata = body.get("metadata") if isinstance(body, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else ""
+
+
+def check_items(request: Request, info: ResourceInfo, value: Any) -> None:
+    """Refuses an object whose lists have more items than their owners can be noted of."""
+    body = request.call.body
+    if isinstance(body, bytes) and (len(body) > FEW_BYTES or request.verb == "patch"):
+        root = typedvalues.root(request.cluster.types.schema(info.definition))
+        if typedvalues.owned_items(root, value) > typedvalues.ITEMS_MAX:
+            raise errors.too_many_values(f"{typedvalues.ITEMS_MAX} items of lists with owners")
 
 
 def typed(request: Request, info: ResourceInfo, raw: Object) -> tuple[Object, list[str]]:

@@ -268,6 +268,8 @@ def _apply_patch(request: Request, body: bytes) -> Any:
     try:
         strict = _is_strict(request)
         patch, request.duplicates = bodies.decode(body, bodies.YAML, find_duplicates=strict)
+        if body.count(b",") >= bodies.APPLIED_MAX:
+            bodies.check_parts(patch, bodies.APPLIED_MAX)
     except ApiError as error:
         raise errors.bad_request(f"error decoding YAML: {error.message}") from error
     if patch is None:

@@ -58,6 +58,7 @@ class Write(Operation):
     def decode(self, request: Request) -> Decision:
         """A fresh, pruned, defaulted object of the served type, with its fields' manager noted."""
         info, raw = request.info, self.read(request)
+        bodies.check_items(request, info, raw)
         obj, unknown = self._typed(request, raw)
         request.obj = obj
         if not request.spec_kept:
@@ -355,6 +356,7 @@ class Patch(Update):
             if request.audit is not None:
                 request.audit.patched(request.patch)
         if old is None or applies:
+            bodies.check_items(request, info, request.patch)
             return fieldowners.applied(request, info, old)
         return patching.patched(request, info, old)
 

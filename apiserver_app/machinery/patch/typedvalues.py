@@ -19,6 +19,7 @@ from apiserver_app.machinery.types.fieldsets import LEAF, SELF, Trie
 from apiserver_app.machinery.types.fieldshapes import KeyedList
 from apiserver_app.machinery.types.schema import LEAVES, Field, Schema
 
+ITEMS_MAX = 5_000  # of lists whose items have owners; upstream limits only the body's size
 _RAW = Field("", "raw")
 _ABSENT: Any = object()
 _SCALARS: dict[str, tuple[type, ...]] = {
@@ -31,6 +32,24 @@ _UNTYPED = ("quantity", "time", "microtime")  # strings with a format; the decod
 def root(schema: Schema) -> Field:
     """The type of an entire object, as a field."""
     return Field("", "struct", schema.definition, _lookup=lambda _: schema)
+
+
+def owned_items(field: Field, value: Any) -> int:
+    """How many items the lists have whose items have owners; not counted further than ITEMS_MAX."""
+    count, left = 0, [(field, value)]
+    while left and count <= ITEMS_MAX:
+        field, value = left.pop()
+        if field.atomic:
+            continue
+        if isinstance(value, dict):
+            parts = ((part(field, name), item) for name, item in value.items())
+        elif isinstance(value, list) and field.kind == "list":
+            count += len(value)
+            parts = ((field.item or _RAW, item) for item in value)
+        else:
+            continue
+        left += [one for one in parts if isinstance(one[1], (dict, list))]
+    return count
 
 
 # -- check ----------------------------------------------------------------------------------------

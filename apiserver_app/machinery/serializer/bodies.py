@@ -22,6 +22,7 @@ YAML = "application/yaml"
 DUPLICATES_MAX = 100
 PARTS_MAX = 25_000  # maps and lists in total; upstream limits only the body's size
 VALUES_MAX = 120_000  # fields and items of all of them
+APPLIED_MAX = 30_000  # the same of an apply, where each has an owner, and may have another
 DEPTH_MAX = 100  # nesting of maps and lists; upstream's limit is 10,000
 
 
@@ -113,8 +114,8 @@ def _too_many_parts() -> errors.ApiError:
     return errors.too_many_values(f"{PARTS_MAX} objects and lists")
 
 
-def _too_many_values() -> errors.ApiError:
-    return errors.too_many_values(f"{VALUES_MAX} fields and items")
+def _too_many_values(most: int = VALUES_MAX) -> errors.ApiError:
+    return errors.too_many_values(f"{most} fields and items")
 
 
 # each field of a JSON document ends its name so; a text that holds a quote and a colon does too
@@ -156,7 +157,7 @@ def is_deep(value: Any) -> bool:
     return True
 
 
-def check_parts(value: Any) -> None:
+def check_parts(value: Any, values_max: int = VALUES_MAX) -> None:
     """Refuses a value of few bytes but too many objects, or too much in them. A null in a list
     counts as an object."""
     count = values = 0
@@ -165,8 +166,8 @@ def check_parts(value: Any) -> None:
         values += len(part)
         if count > PARTS_MAX:
             raise _too_many_parts()
-    if values > VALUES_MAX:
-        raise _too_many_values()
+    if values > values_max:
+        raise _too_many_values(values_max)
 
 
 def refusal(body: bytes, cause: str, into: str) -> errors.ApiError:

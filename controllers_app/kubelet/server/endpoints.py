@@ -37,7 +37,8 @@ _CONFIG: Object = {
     "nodeStatusReportFrequency": "5m0s", "nodeLeaseDurationSeconds": 40,
     "cgroupDriver": "systemd", "maxPods": 110, "containerLogMaxSize": "10Mi",
     "containerLogMaxFiles": 5, "evictionHard": {"memory.available": "100Mi"},
-    "serializeImagePulls": True, "failSwapOn": True, "kind": "KubeletConfiguration",
+    "serializeImagePulls": True, "registryPullQPS": 5, "registryBurst": 10,
+    "failSwapOn": True, "kind": "KubeletConfiguration",
     "apiVersion": "kubelet.config.k8s.io/v1beta1",
 }  # fmt: skip
 

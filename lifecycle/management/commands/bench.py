@@ -21,6 +21,7 @@ examples:
   python manage.py bench all --json
   python manage.py bench churn --hours 10 --json
   python manage.py bench attack --only "a fork bomb" --json
+  python manage.py bench attack --results attacks.jsonl --json  # goes on where it was interrupted
 """
 
 
@@ -39,6 +40,11 @@ class Command(BaseCommand):
         parser.add_argument("--runs", type=int, default=3, help="how often to measure")
         parser.add_argument(
             "--only", action="append", default=[], help="one attack of all (attack)"
+        )
+        parser.add_argument(
+            "--results",
+            default="",
+            help="file that keeps what was measured of each attack (attack)",
         )
         parser.add_argument("--hours", type=float, default=10.0, help="of virtual time (churn)")
         parser.add_argument("--memory", action="store_true", help="store in memory (lifecycle)")
@@ -72,7 +78,7 @@ BENCHES = {
     "replay": ("replay", "run", ("pods", "runs")),
     "nodes": ("nodes", "run", ("nodes", "runs")),
     "peers": ("peers", "run", ("pods", "runs", "kubeconfig")),
-    "attack": ("attack", "run", ("only",)),
+    "attack": ("attack", "run", ("only", "results")),
     "hang": ("hang", "run", ("runs",)),
     "churn": ("churn", "run", ("hours",)),
 }

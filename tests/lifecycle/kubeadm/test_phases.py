@@ -69,7 +69,7 @@ def test_the_cluster_says_how_it_was_configured(cluster: Session) -> None:
 def test_the_class_has_a_quota_and_cannot_use_up_what_all_share(cluster: Session) -> None:
     path = "/api/v1/namespaces/student/resourcequotas/classroom"
     quota = cluster.request("GET", path).json()
-    assert quota["spec"]["hard"]["pods"] == quota["status"]["hard"]["pods"] == "100"
+    assert quota["spec"]["hard"]["pods"] == quota["status"]["hard"]["pods"] == "50"
 
 
 def test_the_quota_is_there_before_the_first_request() -> None:
