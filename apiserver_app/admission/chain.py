@@ -45,7 +45,7 @@ class Chain:
     ) -> None:
         self.plugins = tuple(plugins)
         self._sleep = sleep
-        self._plans: dict[tuple[str, str, str, str], _Plan] = {}
+        self.plans: dict[tuple[str, str, str, str], _Plan] = {}
 
     def mutate(self, attributes: Attributes, tell: Tell) -> Coroutine[Any, Any, int]:
         """Run the mutating phase; attributes.obj is changed in place. The number of changes.
@@ -118,11 +118,11 @@ class Chain:
     def _plan(self, phase: str, attributes: Attributes) -> _Plan:
         resource = attributes.info.key
         key = (phase, attributes.operation, resource, attributes.subresource)
-        plan = self._plans.get(key)
+        plan = self.plans.get(key)
         if plan is None:
             if attributes.subresource:
                 resource = f"{resource}/{attributes.subresource}"
-            plan = self._plans[key] = self._make_plan(phase, attributes.operation, resource)
+            plan = self.plans[key] = self._make_plan(phase, attributes.operation, resource)
         return plan
 
     def _make_plan(self, phase: str, operation: str, resource: str) -> _Plan:

@@ -73,7 +73,7 @@ class Webhook:
         self.blocks = settings.mode != "batch"
         self.strict = settings.mode == "blocking-strict"
         self.errors = 0
-        self._call = call
+        self.call = call
         self._kernel = kernel
         self._probe = probe
         self._buffer: list[bytes] = []
@@ -149,7 +149,7 @@ class Webhook:
         detail: Object = {"events": len(batch), "to": target.url}
         for number in range(1, TRIES_MAX + 1):
             try:
-                answer = await self._call(call)
+                answer = await self.call(call)
             except outbound.CallFailed as error:
                 reason = str(error)
             else:

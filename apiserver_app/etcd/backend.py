@@ -138,7 +138,7 @@ class MemoryBackend:
         self.state: ClusterState | None = None
         self.rows: list[LogRow] = []
         self._segments: list[Segment] = []
-        self._inputs: list[InputRow] = []
+        self.input_rows: list[InputRow] = []
         self._volumes: dict[str, bytes | None] = {}
 
     def load(self) -> ClusterState | None:
@@ -157,7 +157,7 @@ class MemoryBackend:
         self._volumes.update(state.volumes)
         self.rows += rows
         self._segments += segments
-        self._inputs += inputs
+        self.input_rows += inputs
 
     def newest(self) -> Iterable[LogRow]:
         return list(self._newest(self.rows).values())
@@ -198,7 +198,7 @@ class MemoryBackend:
     def forget(self, seq: int) -> int:
         before = len(self._segments)
         self._segments = [segment for segment in self._segments if segment.last >= seq]
-        self._inputs = [one for one in self._inputs if one.seq >= seq]
+        self.input_rows = [one for one in self.input_rows if one.seq >= seq]
         return before - len(self._segments)
 
     def segments(self, first: int, last: int) -> Iterable[Segment]:
@@ -214,11 +214,11 @@ class MemoryBackend:
         }
 
     def inputs(self, after: int = 0, limit: int = ROWS_MAX) -> Iterable[InputRow]:
-        return [one for one in self._inputs if one.n > after][:limit]
+        return [one for one in self.input_rows if one.n > after][:limit]
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
-        end = bisect_left(self._inputs, seq, key=lambda one: one.seq)
-        return self._inputs[max(0, end - limit) : end]
+        end = bisect_left(self.input_rows, seq, key=lambda one: one.seq)
+        return self.input_rows[max(0, end - limit) : end]
 
     def _between(self, first: int, last: int | None) -> list[LogRow]:
         """The rows of revisions first..last; they are kept in order, with gaps where compacted."""

@@ -76,13 +76,13 @@ class DatabaseBackend:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._id = 0
+        self.pk = 0
 
     def load(self) -> ClusterState | None:
         row = Cluster.objects.filter(name=self.name).first()
         if row is None:
             return None
-        self._id = row.pk
+        self.pk = row.pk
         return ClusterState(
             name=row.name, seed=row.seed, version=row.version, profile=row.profile,
             epoch=row.epoch, revision=row.revision, compacted=row.compacted, now=row.now,
@@ -111,9 +111,9 @@ class DatabaseBackend:
     ) -> None:
         _wait_for_the_disk(connection, bool(rows))
         with transaction.atomic(durable=False), connection.cursor() as cursor:
-            if not self._id:
-                self._id = self._create(state)
-            cluster = self._id
+            if not self.pk:
+                self.pk = self._create(state)
+            cluster = self.pk
             if rows:
                 cursor.executemany(
                     _INSERT_LOG, [(cluster, *row, zlib.crc32(row.value)) for row in rows]
@@ -140,26 +140,26 @@ class DatabaseBackend:
         try:
             _wait_for_locks(0)
             with transaction.atomic(durable=False), connection.cursor() as cursor:
-                cursor.execute(f"UPDATE {_CLUSTERS} SET name=name WHERE id=%s", (self._id,))
+                cursor.execute(f"UPDATE {_CLUSTERS} SET name=name WHERE id=%s", (self.pk,))
         except OperationalError as error:
             raise refusal(error) from error
         finally:
             _wait_for_locks(LOCK_SECONDS)
 
     def _volumes(self) -> dict[str, bytes | None]:
-        found = Volume.objects.filter(cluster_id=self._id).order_by("name")
+        found = Volume.objects.filter(cluster_id=self.pk).order_by("name")
         return {name: bytes(data) for name, data in found.values_list("name", "data")}
 
     def newest(self) -> Iterator[LogRow]:
         yield from self._rows(
             f"WHERE cluster_id=%s AND revision IN (SELECT MAX(revision) FROM {_LOG} "
             "WHERE cluster_id=%s GROUP BY key) ORDER BY revision",
-            (self._id, self._id),
+            (self.pk, self.pk),
         )
 
     def at(self, key: str, revision: int) -> LogRow | None:
         where = "WHERE cluster_id=%s AND key=%s AND revision=%s"
-        return next(self._rows(where, (self._id, key, revision)), None)
+        return next(self._rows(where, (self.pk, key, revision)), None)
 
     def until(self, prefix: str, revision: int, *, exact: bool) -> Iterator[LogRow]:
         keys = "key=%s" if exact else "key>=%s AND key<%s"
@@ -168,13 +168,13 @@ class DatabaseBackend:
         yield from self._rows(
             f"WHERE cluster_id=%s AND revision IN "
             f"(SELECT MAX(revision) FROM {_LOG} WHERE {where} GROUP BY key) ORDER BY revision",
-            (self._id, self._id, *bounds, revision),
+            (self.pk, self.pk, *bounds, revision),
         )
 
     def since(self, prefix: str, revision: int) -> Iterator[LogRow]:
         # the log is read in revision order and filtered here: an index on keys would sort it all
         rows = self._rows(
-            "WHERE cluster_id=%s AND revision>%s ORDER BY revision", (self._id, revision)
+            "WHERE cluster_id=%s AND revision>%s ORDER BY revision", (self.pk, revision)
         )
         return (row for row in rows if row.key.startswith(prefix))
 
@@ -183,20 +183,20 @@ class DatabaseBackend:
             cursor.execute(
                 "SELECT SUM(LENGTH(value) + COALESCE(LENGTH(old_value), 0)) "
                 f"FROM {_LOG} WHERE cluster_id=%s AND revision>%s AND revision<=%s",
-                (self._id, after, until),
+                (self.pk, after, until),
             )
             return int(cursor.fetchone()[0] or 0)
 
     def note_compaction(self, revision: int) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(_COMPACTED, (revision, self._id))
+            cursor.execute(_COMPACTED, (revision, self.pk))
 
     def clear(self, after: int, until: int) -> int:
-        steps, bounds = "cluster_id=%s AND revision>%s AND revision<=%s", (self._id, after, until)
+        steps, bounds = "cluster_id=%s AND revision>%s AND revision<=%s", (self.pk, after, until)
         replaced = f"revision IN (SELECT prev_revision FROM {_LOG} WHERE {steps})"
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(
-                f"DELETE FROM {_LOG} WHERE cluster_id=%s AND {replaced}", (self._id, *bounds)
+                f"DELETE FROM {_LOG} WHERE cluster_id=%s AND {replaced}", (self.pk, *bounds)
             )
             gone = cursor.rowcount
             cursor.execute(f"DELETE FROM {_LOG} WHERE {steps} AND deleted", bounds)
@@ -205,9 +205,9 @@ class DatabaseBackend:
     def forget(self, seq: int) -> int:
         of_cluster = "WHERE cluster_id=%s AND"
         with transaction.atomic(), connection.cursor() as cursor:
-            bounds = (self._id, *self._inputs_until(cursor, seq))
+            bounds = (self.pk, *self._inputs_until(cursor, seq))
             cursor.execute(f"DELETE FROM {_INPUTS} {of_cluster} n>=%s AND n<%s", bounds)
-            cursor.execute(f"DELETE FROM {_SEGMENTS} {of_cluster} last<%s", (self._id, seq))
+            cursor.execute(f"DELETE FROM {_SEGMENTS} {of_cluster} last<%s", (self.pk, seq))
             return int(cursor.rowcount)
 
     def erase(self) -> None:
@@ -216,7 +216,7 @@ class DatabaseBackend:
         try:
             with connection.cursor() as cursor:
                 cursor.execute(
-                    f"UPDATE {_CLUSTERS} SET name=%s WHERE id=%s", (f"{ERASED}{self._id}", self._id)
+                    f"UPDATE {_CLUSTERS} SET name=%s WHERE id=%s", (f"{ERASED}{self.pk}", self.pk)
                 )
         except OperationalError as error:
             raise refusal(error) from error
@@ -228,7 +228,7 @@ class DatabaseBackend:
         it, and the inputs up to one, in steps; yields the part that is done. Raises StoreError."""
         try:
             for done, (end, table) in enumerate(zip((revision, seq, inputs), _COPIED, strict=True)):
-                yield from ((done + part) / 3 for part in self._copy(source._id, end, *table))
+                yield from ((done + part) / 3 for part in self._copy(source.pk, end, *table))
         except OperationalError as error:
             raise refusal(error) from error
 
@@ -242,7 +242,7 @@ class DatabaseBackend:
                 cursor.execute(
                     f"INSERT INTO {table} (cluster_id, {columns}) SELECT %s, {columns} "
                     f"FROM {table} WHERE cluster_id=%s AND {by}>%s AND {by}<=%s",
-                    (self._id, source, after, until),
+                    (self.pk, source, after, until),
                 )
             yield until / end
 
@@ -256,7 +256,7 @@ class DatabaseBackend:
             cursor.execute(
                 f"SELECT first, last, t, data FROM {_SEGMENTS} "
                 "WHERE cluster_id=%s AND last>=%s AND first<=%s ORDER BY last",
-                (self._id, first, last),
+                (self.pk, first, last),
             )
             for row in cursor:
                 yield Segment(row[0], row[1], row[2], bytes(row[3]))
@@ -270,7 +270,7 @@ class DatabaseBackend:
                     "SELECT revision, CASE WHEN deleted THEN COALESCE(old_value, value) ELSE value "
                     f"END FROM {_LOG} WHERE cluster_id=%s AND revision IN "
                     f"({','.join(['%s'] * len(some))})",
-                    (self._id, *some),
+                    (self.pk, *some),
                 )
                 found.update((revision, bytes(value)) for revision, value in cursor)
         return found
@@ -286,7 +286,7 @@ class DatabaseBackend:
     def _inputs_until(self, cursor: Any, seq: int) -> tuple[int, int]:
         """The number of the first input, and that behind the last one before record `seq`. Numbers
         and records both grow, so the place is found by halving."""
-        cursor.execute(f"SELECT MIN(n), MAX(n) FROM {_INPUTS} WHERE cluster_id=%s", (self._id,))
+        cursor.execute(f"SELECT MIN(n), MAX(n) FROM {_INPUTS} WHERE cluster_id=%s", (self.pk,))
         low, high = cursor.fetchone()
         if low is None:
             return 0, 0
@@ -294,7 +294,7 @@ class DatabaseBackend:
         return low, low + end
 
     def _seq_of(self, cursor: Any, n: int) -> int:
-        cursor.execute(f"SELECT seq FROM {_INPUTS} WHERE cluster_id=%s AND n=%s", (self._id, n))
+        cursor.execute(f"SELECT seq FROM {_INPUTS} WHERE cluster_id=%s AND n=%s", (self.pk, n))
         return int(cursor.fetchone()[0])
 
     def _input_rows(
@@ -304,7 +304,7 @@ class DatabaseBackend:
             cursor.execute(
                 f"SELECT n, step, t, seq, data FROM {_INPUTS} WHERE cluster_id=%s {where} "
                 "ORDER BY n LIMIT %s",
-                (self._id, *values, limit),
+                (self.pk, *values, limit),
             )
             return [InputRow._make((*row[:4], bytes(row[4]))) for row in cursor.fetchall()]
 

@@ -90,7 +90,7 @@ class Kernel:
         self._ready: tuple[deque[Task], deque[Task]] = (deque(), deque())
         self._timers: tuple[list[Any], list[Any]] = ([], [])  # foreground, background
         self._heaps: tuple[list[Any], ...] = (self._hops, *self._timers)
-        self._dropped: set[int] = set()  # sequences of timers that must not fire
+        self.dropped: set[int] = set()  # sequences of timers that must not fire
         self._sequence = 0
         # tasks from outside, and hops, that wait as they are until `bring_back`
         self._aside: tuple[deque[Task], list[tuple[int, int, Task, int]]] = (deque(), [])
@@ -170,7 +170,7 @@ class Kernel:
 
     def drop(self, handle: int) -> None:
         """Removes a timer of `call_at` that has not fired, so that no clock advances to it."""
-        self._dropped.add(handle)
+        self.dropped.add(handle)
 
     async def spend(self, work: int) -> None:
         """Counts one thing of many that a task does. Once the step's allowance is spent, every
@@ -261,10 +261,10 @@ class Kernel:
         taken = 0
         while taken < steps_max and not self.frozen:
             if outside:
-                self._step(outside.popleft())
+                self.run_step(outside.popleft())
             elif inside and not (self.outside and self._inside_due > 0):
                 self._inside_due = OUTSIDE_HOPS
-                self._step(inside.popleft())
+                self.run_step(inside.popleft())
             elif self._hops and self._hops[0][0] <= self.reach[not self._working]:
                 self._end_hop()
             else:
@@ -303,7 +303,7 @@ class Kernel:
         """Takes a step of what was begun from outside since `set_aside`, if there is one. No timer
         fires, and no time passes."""
         if self._ready[OUTSIDE]:
-            self._step(self._ready[OUTSIDE].popleft())
+            self.run_step(self._ready[OUTSIDE].popleft())
         elif self._hops:
             self._take_hop(self.now)
 
@@ -317,7 +317,7 @@ class Kernel:
         """
         if self.frozen:
             return False
-        if self._dropped:
+        if self.dropped:
             self._trim()
         foreground, background = self._timers
         if jump and foreground and self._hops and self._hops[0][0] <= foreground[0][0]:
@@ -345,7 +345,7 @@ class Kernel:
         """When the next timer is due: 0 for at once, None when there is none."""
         if self.has_ready():
             return 0
-        if self._dropped:
+        if self.dropped:
             self._trim()
         foreground, background = self._timers
         if jump and foreground:
@@ -371,7 +371,7 @@ class Kernel:
         for heap in self._heaps:
             heap.clear()
         self._working = self.outside = 0
-        self._dropped.clear()
+        self.dropped.clear()
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -385,7 +385,7 @@ class Kernel:
     def _end_hop(self) -> None:
         """Moves to the end of the next hop, or fires the timer that is due before it."""
         hop = self._hops[0]
-        if self._dropped:
+        if self.dropped:
             self._trim()
         foreground, background = self._timers
         if (foreground and foreground[0] < hop) or (background and background[0] < hop):
@@ -404,13 +404,13 @@ class Kernel:
             self.outside -= 1
         self.now = now
         if task.epoch == epoch:
-            self._step(task)
+            self.run_step(task)
 
     def _trim(self) -> None:
         """Removes dropped timers from the top of the heaps."""
         for heap in self._timers:
-            while heap and heap[0][1] in self._dropped:
-                self._dropped.discard(heappop(heap)[1])
+            while heap and heap[0][1] in self.dropped:
+                self.dropped.discard(heappop(heap)[1])
 
     def _wake_at(self, due: int, task: Task, epoch: int, background: bool | None) -> None:
         if background is None:
@@ -420,7 +420,7 @@ class Kernel:
     def wake_pair(self, pair: tuple[Task, int]) -> None:
         self.wake(*pair)
 
-    def _step(self, task: Task) -> None:
+    def run_step(self, task: Task) -> None:
         if task.done:
             return
         self.current = self.last = task

@@ -16,12 +16,12 @@ class Sharing:
     """What was seen of late, by what is equal in it."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, Any] = {}
+        self.known: dict[Hashable, Any] = {}
 
     def share(self, obj: Object) -> None:
         """Replaces parts of an object by equal ones that were seen before."""
-        if len(self._known) > KNOWN_MAX:
-            self._known.clear()
+        if len(self.known) > KNOWN_MAX:
+            self.known.clear()
         for name, value in obj.items():
             obj[name] = self._shared(value)
 
@@ -30,7 +30,7 @@ class Sharing:
         identity of what is in it, which stays while the part is known."""
         kind = type(value)
         if kind is str:
-            return self._known.setdefault(value, value)
+            return self.known.setdefault(value, value)
         if kind is dict:
             for name, one in value.items():
                 value[name] = self._shared(one)
@@ -40,7 +40,7 @@ class Sharing:
             key = (list, *map(_identity, value))
         else:
             return value
-        return self._known.setdefault(key, value)
+        return self.known.setdefault(key, value)
 
 
 def _identity(value: Any) -> Hashable:

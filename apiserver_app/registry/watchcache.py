@@ -138,11 +138,11 @@ class WatchCache:
         self._marks: dict[str, list[Mark]] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
         self._sharing = sharing.Sharing()
-        self._window: deque[Change] = deque(maxlen=WINDOW)
-        self._window_start = 0
-        self._watches: dict[str, Subscriptions] = {}
+        self.window: deque[Change] = deque(maxlen=WINDOW)
+        self.window_start = 0
+        self.watches: dict[str, Subscriptions] = {}
         self._node_watches: dict[str, Subscriptions] = {}
-        self._key_watches: dict[str, Subscriptions] = {}
+        self.key_watches: dict[str, Subscriptions] = {}
         # number of watches by prefix or by key; watches of one node's pods are not counted
         self._watching: dict[str, int] = {}
         self._pods_on: dict[str, dict[str, Object]] = {}
@@ -160,7 +160,7 @@ class WatchCache:
                 if storage == "pods" and _node(obj):
                     self._pods_on.setdefault(_node(obj), {})[entry.key] = obj
                 self._changed[storage] = max(self._changed.get(storage, 0), entry.mod_revision)
-        self._window_start = self.store.revision
+        self.window_start = self.store.revision
         self.store.watch("/registry/", self._on_event)
 
     # -- reading --------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class WatchCache:
             group.remove(watch)
             self._count(watch, -1)
         if watch.key and not group:
-            del self._key_watches[watch.key]
+            del self.key_watches[watch.key]
 
     def watchers(self, info: ResourceInfo, namespace: str, name: str) -> int:
         """The number of watches that a change may reach, by resource, namespace and name; watches
@@ -328,11 +328,11 @@ class WatchCache:
         if watch.node is not None:
             return self._node_watches.setdefault(watch.node, [])
         if watch.key:
-            return self._key_watches.setdefault(watch.key, [])
-        return self._watches.setdefault(watch.storage, [])
+            return self.key_watches.setdefault(watch.key, [])
+        return self.watches.setdefault(watch.storage, [])
 
     def _groups(self) -> Sequence[Subscriptions]:
-        return (*self._watches.values(), *self._node_watches.values(), *self._key_watches.values())
+        return (*self.watches.values(), *self._node_watches.values(), *self.key_watches.values())
 
     def _on_event(self, event: mvcc.Event) -> None:
         storage = self.storage_of(event.key)
@@ -351,14 +351,14 @@ class WatchCache:
         if storage == "pods":
             self._note_node(change)
         self._changed[storage] = change.revision
-        if len(self._window) == WINDOW:
-            self._settle(self._window[0])
-        self._window.append(change)
+        if len(self.window) == WINDOW:
+            self._settle(self.window[0])
+        self.window.append(change)
         self._deliver(change)
 
     def _settle(self, change: Change) -> None:
         """A change leaves the window; an object that is still as it was then rather stays so."""
-        self._window_start = change.revision
+        self.window_start = change.revision
         objects = self._objects.get(change.storage, {})
         if len(objects) > MANY and len(change.value or b"") > SMALL_BYTES:
             if objects.get(change.key) is change.obj:
@@ -376,7 +376,7 @@ class WatchCache:
     def _deliver(self, change: Change) -> None:
         readers: Names = []
         outside = 0
-        groups = [self._watches.get(change.storage, ()), self._key_watches.get(change.key, ())]
+        groups = [self.watches.get(change.storage, ()), self.key_watches.get(change.key, ())]
         if change.storage == "pods" and self._node_watches:
             nodes = {_node(change.obj): None, _node(change.previous): None}
             groups += [self._node_watches.get(node, ()) for node in nodes if node]
@@ -404,10 +404,10 @@ class WatchCache:
         return _change_of(event, storage, obj, previous)
 
     def _since(self, storage: str, prefix: str, after: int) -> Sequence[Change]:
-        if after >= self._window_start:
+        if after >= self.window_start:
             return [
                 change
-                for change in self._window
+                for change in self.window
                 if change.revision > after and change.storage == storage
             ]
         try:

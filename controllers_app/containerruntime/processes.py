@@ -165,7 +165,7 @@ class ContainerProcess:
     async def _run(self) -> None:
         code = 0
         try:
-            code = await self._command()
+            code = await self.run_command()
         except Exit as error:
             code = error.code
         except CommandError as error:
@@ -187,7 +187,7 @@ class ContainerProcess:
             self.container.left(self)
             self.ended.set()
 
-    async def _command(self) -> int:
+    async def run_command(self) -> int:
         container = self.container
         if container.environment.kernel.is_quarantined():
             raise CommandError(f"{self.argv[0]}: {QUARANTINED}", 126)

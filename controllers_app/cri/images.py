@@ -99,7 +99,7 @@ class Catalog:
         tags = values.pop("tags", "")
         if tags and not values.get("missing") and not re.fullmatch(tags, tag_of(name), re.ASCII):
             values["missing"] = "not found"
-        values["logs"] = _lines(values.get("logs") or ())
+        values["logs"] = log_lines(values.get("logs") or ())
         for key in ("tools", "entrypoint", "cmd"):
             values[key] = tuple(values.get(key) or ())
         values.setdefault("digest", f"sha256:{hashlib.sha256(name.encode()).hexdigest()}")
@@ -115,7 +115,7 @@ class Catalog:
         return {}
 
 
-def _lines(entries: Sequence[Any]) -> tuple[Line, ...]:
+def log_lines(entries: Sequence[Any]) -> tuple[Line, ...]:
     """Reads log lines: plain text follows at once; {at, text, stream} sets a time."""
     out: list[Line] = []
     seconds = 0.0

@@ -89,9 +89,9 @@ class Recorder:
         self._modern = modern
         self._last_nanos = 0
         self._mailbox: Mailbox[_Pending] = Mailbox(kernel)
-        self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
-        self._written: OrderedDict[tuple[str, ...], _Written] = OrderedDict()
-        self._spam: OrderedDict[tuple[str, ...], Bucket] = OrderedDict()
+        self.similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
+        self.written: OrderedDict[tuple[str, ...], _Written] = OrderedDict()
+        self.spam: OrderedDict[tuple[str, ...], Bucket] = OrderedDict()
 
     def event(
         self,
@@ -138,10 +138,10 @@ class Recorder:
             await self._kernel.sleep(SERIES_SECONDS, background=True)
             rounds += 1
             now = self._kernel.now
-            for key, written in list(self._written.items()):
+            for key, written in list(self.written.items()):
                 has_ended = now - written.last > SERIES_SECONDS * SECOND
                 if has_ended:
-                    del self._written[key]
+                    del self.written[key]
                 if written.count > 1 and (has_ended or rounds % REFRESH_ROUNDS == 0):
                     try:
                         await self._write_series(written)
@@ -202,15 +202,15 @@ class Recorder:
         now, about = self._kernel.now, _identity(body["involvedObject"])
         self._forget(now)
         body, key = self._aggregate(body, about)
-        written = self._written.get(key)
+        written = self.written.get(key)
         if written is not None:
             written.count += 1  # even if the spam filter then drops the write
-        spam = _get_or_add(self._spam, about, _spam_bucket)
+        spam = _get_or_add(self.spam, about, _spam_bucket)
         if spam.try_take(now) > 0:
             return
         if written is not None:
             written.last = now
-            _keep(self._written, key, written)
+            _keep(self.written, key, written)
             patch = {
                 "count": written.count,
                 "lastTimestamp": body["lastTimestamp"],
@@ -219,24 +219,22 @@ class Recorder:
             if await self._patched("events", body, written.name, patch):
                 return
         await self._client.create("events", body["metadata"]["namespace"], body)
-        _keep(self._written, key, _Written(body["metadata"]["name"], last=now))
+        _keep(self.written, key, _Written(body["metadata"]["name"], last=now))
 
     def _forget(self, now: int) -> None:
         """Drops what makes no difference any more; upstream keeps it until its caches are full."""
-        _drop(self._similar, lambda one: now - one.last > SIMILAR_SECONDS * SECOND)
-        _drop(self._written, lambda one: now - one.last > WRITTEN_SECONDS * SECOND)
-        _drop(self._spam, lambda one: one.is_full(now))
+        _drop(self.similar, lambda one: now - one.last > SIMILAR_SECONDS * SECOND)
+        _drop(self.written, lambda one: now - one.last > WRITTEN_SECONDS * SECOND)
+        _drop(self.spam, lambda one: one.is_full(now))
 
     async def _write_modern(self, body: Object) -> None:
         """Writes an event. The first repetition makes it a series, later ones are counted."""
         about = tuple(sorted(body["regarding"].items()))
         key = (body["type"], body["action"], body["reason"], str(about))
-        written = self._written.get(key)
+        written = self.written.get(key)
         now = self._kernel.now
         if written is None:
-            _keep(
-                self._written, key, _Written(body["metadata"]["name"], 1, orjson.dumps(body), now)
-            )
+            _keep(self.written, key, _Written(body["metadata"]["name"], 1, orjson.dumps(body), now))
             await self._client.create(MODERN, body["metadata"]["namespace"], body)
             return
         written.count += 1
@@ -263,7 +261,7 @@ class Recorder:
     def _aggregate(self, body: Object, about: tuple[str, ...]) -> tuple[Object, tuple[str, ...]]:
         """Returns the event to write and the key under which it is counted."""
         group = (*about, body["type"], body["reason"])
-        similar = _get_or_add(self._similar, group, _Similar)
+        similar = _get_or_add(self.similar, group, _Similar)
         now = self._kernel.now
         if now - similar.last > SIMILAR_SECONDS * SECOND:
             similar.messages = ()

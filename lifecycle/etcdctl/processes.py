@@ -182,7 +182,7 @@ def console(server: Server, line: str, stdin: str = "") -> dict[str, Any]:
     process = ConsoleProcess(env, stdin.encode())
     code = 0
     try:
-        code = _at_once(program.run(server, process, words[1:]))
+        code = at_once(program.run(server, process, words[1:]))
     except Ended:
         process.err(b"(the console does not wait for what comes next: watch in the etcd pod)\n")
     except Full:
@@ -190,7 +190,7 @@ def console(server: Server, line: str, stdin: str = "") -> dict[str, Any]:
     return _answer(bytes(process.output), bytes(process.errors), code)
 
 
-def _at_once(work: Coroutine[Any, Any, int]) -> int:
+def at_once(work: Coroutine[Any, Any, int]) -> int:
     """Run a coroutine that never suspends."""
     try:
         work.send(None)

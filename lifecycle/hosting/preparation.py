@@ -106,9 +106,9 @@ def prepare(given: options.Options) -> Prepared:
     _make_private(given.data_dir)
     os.environ.update(child.environment(given))
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
-    keys = _make_identities(given, urls[1])
-    tokens = _make_tokens(given) if given.auth else {}
-    authorities = _client_authorities(given)
+    keys = make_identities(given, urls[1])
+    tokens = make_tokens(given) if given.auth else {}
+    authorities = client_authorities(given)
     board = Board()
     worker = None if given.single_process else child.spawn(given, (lock,), board.descriptor)
     return Prepared(
@@ -196,7 +196,7 @@ def _lives(pid: str) -> bool:
     return True
 
 
-def _make_identities(given: options.Options, url: str) -> pki.Pki:
+def make_identities(given: options.Options, url: str) -> pki.Pki:
     """Certificates and kubeconfigs."""
     from apiserver_app.auth import kubeconfig, pki
     from lifecycle.hosting import apiserver
@@ -210,7 +210,7 @@ def _make_identities(given: options.Options, url: str) -> pki.Pki:
     return keys
 
 
-def _make_tokens(given: options.Options) -> dict[str, str]:
+def make_tokens(given: options.Options) -> dict[str, str]:
     """Returns the page's tokens by role; those that are missing are made and kept."""
     from apiserver_app.auth import pki
 
@@ -250,7 +250,7 @@ def _read_tokens(path: Path) -> dict[str, str]:
     return tokens
 
 
-def _client_authorities(given: options.Options) -> list[str]:
+def client_authorities(given: options.Options) -> list[str]:
     """Returns the authorities of client certificates that the API server's flags name."""
     from lifecycle.hosting import apiserver
 

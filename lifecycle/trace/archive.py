@@ -149,7 +149,7 @@ class Archive:
         try:
             with waiting.open("wb") as file:
                 file.write(_member([orjson.dumps(header)]))
-                index = _written(file, int(header["first"]), lines)
+                index = write_members(file, int(header["first"]), lines)
                 index = _from_end(index, file.tell())
             if changes := changed():
                 again = self._folder / f".{trace}.cut.part"
@@ -223,7 +223,7 @@ def _copy(old: Path, new: Path, header: dict[str, Any], index: list[tuple[int, i
             shutil.copyfileobj(source, target)
 
 
-def _written(file: BinaryIO, seq: int, lines: Iterable[bytes]) -> list[tuple[int, int]]:
+def write_members(file: BinaryIO, seq: int, lines: Iterable[bytes]) -> list[tuple[int, int]]:
     """Where the members begin that hold these records, each with its first record."""
     index: list[tuple[int, int]] = []
     for chunk in _chunks(_bounded(lines)):

@@ -89,10 +89,10 @@ class Recorder:
         self.stepping = ""
         self.breakpoints: tuple[Breakpoint, ...] = ()
         self.held: dict[str, Any] | None = None
-        self._armed = False
-        self._records: list[Any] = []
+        self.is_armed = False
+        self.records: list[Any] = []
         self._writes: deque[int] = deque()  # numbers of those of kind `write` among them
-        self._requests: dict[int, tuple[Any, ...]] = {}
+        self.open_requests: dict[int, tuple[Any, ...]] = {}
         self._noted: _Hit | None = None
         self._sensitive: set[int] = set()  # open requests that carry values of Secrets
 
@@ -106,7 +106,7 @@ class Recorder:
         elif span is None:
             span = kernel.current.span if kernel.current is not None else 0
         self._append(kind, fields, span, seq)
-        if self._armed:
+        if self.is_armed:
             self._note(kind, fields, span, seq)
         return seq
 
@@ -116,8 +116,8 @@ class Recorder:
         told = detail
         if self._sensitive and span in self._sensitive:
             told = redaction.masked(detail)
-        self._records.append(_GATE(seq, kernel.now - self.epoch, "gate", span, name, verdict, told))
-        if self._armed:
+        self.records.append(_GATE(seq, kernel.now - self.epoch, "gate", span, name, verdict, told))
+        if self.is_armed:
             return self._held_gate((name, verdict, detail), span, seq)
         return kernel.spend_time(gates.COSTS[name])
 
@@ -132,12 +132,12 @@ class Recorder:
             task = kernel.current
             span = task.span if task is not None else 0
         self._append(kind, fields, span, seq)
-        if self._armed:
+        if self.is_armed:
             if kind == "request":
-                self._requests[seq] = fields
+                self.open_requests[seq] = fields
             await self._maybe_hold(kind, fields, span, seq)
             if kind == "response":
-                self._requests.pop(span, None)
+                self.open_requests.pop(span, None)
         cost = COSTS.get(kind)
         if cost is not None:
             waits = kernel.spend_time(cost)
@@ -152,10 +152,10 @@ class Recorder:
         self.stepping = stepping
         if breakpoints is not None:
             self.breakpoints = breakpoints
-        self._armed = bool(self.stepping or self.breakpoints)
+        self.is_armed = bool(self.stepping or self.breakpoints)
         self._noted = None
-        if not self._armed:
-            self._requests.clear()
+        if not self.is_armed:
+            self.open_requests.clear()
 
     def thaw(self) -> None:
         self.held = None
@@ -166,7 +166,7 @@ class Recorder:
     def take(self, value: Value) -> Batch | None:
         """The next records, as many as a batch holds; None when all are taken. `value(revision)`
         gives a stored object's bytes."""
-        records, writes = self._records, self._writes
+        records, writes = self.records, self._writes
         if not records:
             return None
         stored: list[bytes] = []
@@ -192,7 +192,7 @@ class Recorder:
             size += len(text)
             begin = end
         last = records[begin - 1]
-        self._records = records[begin:]
+        self.records = records[begin:]
         return Batch(first, last.seq, last.t, b",".join(stored), b",".join(live))
 
     # -- inside ---------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class Recorder:
             fields = _of_command(kind, fields)
         if kind == "write":
             self._writes.append(seq)
-        self._records.append(RECORDS[kind](seq, self.kernel.now - self.epoch, kind, span, *fields))
+        self.records.append(RECORDS[kind](seq, self.kernel.now - self.epoch, kind, span, *fields))
 
     async def _held_gate(self, fields: tuple[Any, ...], span: int, seq: int) -> None:
         await self._maybe_hold("gate", fields, span, seq)
@@ -221,7 +221,7 @@ class Recorder:
     def _note(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> None:
         """A record that is only told of cannot hold: the next hop does so in its place."""
         if kind == "response":  # of a request that ended without an answer
-            self._requests.pop(span, None)
+            self.open_requests.pop(span, None)
         if self._noted is None and kind != "held":
             self._noted = self._hit(kind, fields, span, seq)
 
@@ -235,7 +235,7 @@ class Recorder:
         if hit is None:
             return
         self.stepping = ""
-        self._armed = bool(self.breakpoints)
+        self.is_armed = bool(self.breakpoints)
         self.held = hit._asdict()
         self.tell("held", hit.seq, hit.breakpoint, span=span)
         await self.kernel.hold()
@@ -250,7 +250,7 @@ class Recorder:
         if wanted.kind != kind:
             return False
         have = dict(zip(KINDS[kind], fields, strict=True))
-        request = self._requests.get(span)
+        request = self.open_requests.get(span)
         for name, value in wanted.wanted.items():
             if name in have:
                 found = have[name]

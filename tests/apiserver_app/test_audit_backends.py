@@ -48,7 +48,7 @@ class Service:
         audit = self.session.cluster.context.audit
         assert audit is not None
         backend: Any = audit.backends[0]
-        backend._call = self.answer
+        backend.call = self.answer
         self.backend = backend
 
     async def answer(self, call: outbound.Call) -> outbound.Answer:

@@ -49,31 +49,31 @@ class Kubectl:
         self, program: Path, data_dir: Path, home: Path, user: str = "", namespace: str = ""
     ) -> None:
         self.program = program
-        self._data_dir, self._home = data_dir, home
+        self.data_dir, self.home = data_dir, home
         self.namespace = namespace
         self._flags = (f"--namespace={namespace}",) if namespace else ()
         self.config = data_dir / "kubeconfigs" / user if user else data_dir / "kubeconfig"
 
     def by(self, user: str) -> Kubectl:
         """The same program as one of the cast."""
-        return Kubectl(self.program, self._data_dir, self._home, user)
+        return Kubectl(self.program, self.data_dir, self.home, user)
 
     def bare(self) -> Kubectl:
         """The same program without any credential but what a flag says."""
         config = yaml.safe_load(self.config.read_text())
         config["users"] = [{"name": one["name"], "user": {}} for one in config["users"]]
-        bare = Kubectl(self.program, self._data_dir, self._home)
-        bare.config = self._home / "bare"
+        bare = Kubectl(self.program, self.data_dir, self.home)
+        bare.config = self.home / "bare"
         bare.config.write_text(yaml.safe_dump(config))
         return bare
 
     def within(self, namespace: str) -> Kubectl:
         """The same program, looking into that namespace."""
-        return Kubectl(self.program, self._data_dir, self._home, namespace=namespace)
+        return Kubectl(self.program, self.data_dir, self.home, namespace=namespace)
 
     def forget(self) -> None:
         """What it has cached of discovery, ten minutes long: `get all` asks for each of it."""
-        shutil.rmtree(self._home / ".kube" / "cache", ignore_errors=True)
+        shutil.rmtree(self.home / ".kube" / "cache", ignore_errors=True)
 
     @contextlib.contextmanager
     def space(self, name: str) -> Iterator[Kubectl]:
@@ -134,7 +134,7 @@ class Kubectl:
 
     def environment(self) -> dict[str, str]:
         return {
-            **os.environ, "HOME": str(self._home), "KUBECONFIG": str(self.config),
+            **os.environ, "HOME": str(self.home), "KUBECONFIG": str(self.config),
             "TZ": "UTC", "KUBECTL_EXTERNAL_DIFF": "diff -u -N",
         }  # fmt: skip
 

@@ -35,7 +35,7 @@ def etcdctl(kubectl: Kubectl) -> Iterator[Etcdctl]:
     phase = ("-n", "kube-system", "get", "pod", "etcd-node-1", "-o", "jsonpath={.status.phase}")
     kubectl.until(lambda out: out == "Running", *phase)
     with kubectl.space("etcd") as within:
-        yield Etcdctl(Kubectl(within.program, within._data_dir, within._home))
+        yield Etcdctl(Kubectl(within.program, within.data_dir, within.home))
 
 
 def test_the_control_plane_runs_as_mirror_pods(kubectl: Kubectl, etcdctl: Etcdctl) -> None:

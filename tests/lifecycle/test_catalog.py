@@ -36,7 +36,7 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
             assert all(
                 isinstance(line, str) or set(line) <= {"at", "text", "stream"} for line in value
             )
-            assert all(line.at >= 0 and line.stream in STREAMS for line in images._lines(value))
+            assert all(line.at >= 0 and line.stream in STREAMS for line in images.log_lines(value))
         elif key in ("tools", "entrypoint", "cmd"):
             assert value and all(isinstance(one, str) for one in value)
         elif key in ("env", "files"):

@@ -30,7 +30,7 @@ class Remote:
         context = _named(config, "context", config.get("current-context"))
         cluster = _named(config, "cluster", context["cluster"])
         user = _named(config, "user", context["user"])
-        self._headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
+        self.headers = {"Authorization": f"Bearer {user['token']}"} if "token" in user else {}
         tls = ssl.create_default_context()
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
         parts = [_file(path.parent, user, f"client-{name}") for name in ("certificate", "key")]
@@ -39,20 +39,20 @@ class Remote:
                 file.write(b"\n".join(parts))
                 file.flush()
                 tls.load_cert_chain(file.name)
-        elif not self._headers:
+        elif not self.headers:
             raise SystemExit(f"{kubeconfig}: the user has no client certificate and no token")
         host = urllib.parse.urlsplit(cluster["server"]).netloc
-        self._connection = http.client.HTTPSConnection(host, context=tls, timeout=60)
+        self.connection = http.client.HTTPSConnection(host, context=tls, timeout=60)
 
     def __call__(self, call: Call) -> tuple[int, Any]:
         body = None if call.body is None else json.dumps(call.body, separators=(",", ":")).encode()
-        headers = {"Accept": "application/json", "Content-Type": call.type, **self._headers}
+        headers = {"Accept": "application/json", "Content-Type": call.type, **self.headers}
         try:
-            self._connection.request(call.verb, call.path, body, headers)
-            answer = self._connection.getresponse()
+            self.connection.request(call.verb, call.path, body, headers)
+            answer = self.connection.getresponse()
             text = answer.read()
         except (http.client.HTTPException, OSError) as error:  # some requests make it panic
-            self._connection.close()
+            self.connection.close()
             return 0, type(error).__name__
         try:
             return answer.status, json.loads(text)
@@ -61,11 +61,11 @@ class Remote:
 
     def ask(self, one: Read) -> Answer:
         """Asks with the headers of a read and no others."""
-        connection = self._connection
+        connection = self.connection
         body = one.body.encode("latin-1") or None
         try:
             connection.putrequest(one.verb, one.path, skip_accept_encoding=True)
-            for name, value in {**self._headers, **one.headers}.items():
+            for name, value in {**self.headers, **one.headers}.items():
                 connection.putheader(name, value)
             if body:
                 connection.putheader("Content-Length", str(len(body)))

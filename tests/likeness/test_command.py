@@ -52,8 +52,8 @@ def test_the_current_context_is_asked(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "config"
     path.write_text(json.dumps(CONFIG))
     remote = Remote(str(path))
-    assert (remote._connection.host, remote._connection.port) == ("127.0.0.1", 1)
-    assert remote._headers == {"Authorization": "Bearer t"}
+    assert (remote.connection.host, remote.connection.port) == ("127.0.0.1", 1)
+    assert remote.headers == {"Authorization": "Bearer t"}
 
 
 @pytest.mark.parametrize(

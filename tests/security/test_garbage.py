@@ -36,9 +36,9 @@ def folder(good: Path, tmp_path: Path) -> Iterator[Path]:
 
 def start(folder: Path) -> None:
     given = options.parse(["--data-dir", str(folder)])
-    preparation._make_identities(given, URL)
-    preparation._make_tokens(given)
-    preparation._client_authorities(given)
+    preparation.make_identities(given, URL)
+    preparation.make_tokens(given)
+    preparation.client_authorities(given)
 
 
 @pytest.mark.parametrize("what", GARBAGE)
@@ -102,5 +102,5 @@ def test_a_file_of_a_flag_that_is_no_text_is_told(folder: Path, flag: str) -> No
     bad.write_bytes(b"fine\n\xff\xfe")
     given = options.parse(["--data-dir", str(folder), "--apiserver-arg", f"{flag}={bad}"])
     with pytest.raises(preparation.StartError) as refused:
-        preparation._client_authorities(given)
+        preparation.client_authorities(given)
     assert f"{bad}, line 2: this is not UTF-8 text" in str(refused.value)

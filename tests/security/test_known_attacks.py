@@ -38,7 +38,7 @@ def test_what_a_cron_job_missed_in_years_is_found_without_a_walk(
     monkeypatch.setattr(cron.Schedule, "next", counted)
     earliest = int(datetime.datetime(2020, 12, 31, 23, 58, tzinfo=datetime.UTC).timestamp())
     now = (earliest + 10 * YEAR_SECONDS) * SECOND
-    last, count = scheduling._missed(earliest, now, cron.parse(text))
+    last, count = scheduling.most_recent(earliest, now, cron.parse(text))
     assert last is not None and last * SECOND <= now and count > 0
     assert len(calls) < 5
 

@@ -236,7 +236,7 @@ def test_garbage_in_the_file_of_tokens_is_told_with_its_line(
 ) -> None:
     (tmp_path / preparation.TOKENS).write_bytes(text)
     with pytest.raises(preparation.StartError, match="delete the file") as refused:
-        preparation._make_tokens(options.parse(["--data-dir", str(tmp_path)]))
+        preparation.make_tokens(options.parse(["--data-dir", str(tmp_path)]))
     assert told in str(refused.value) and "\n" not in str(refused.value)
 
 

@@ -148,9 +148,7 @@ def test_no_action_and_no_line_of_the_console_is_for_those_who_do_not_drive(
     before = demo.act("seen")["controls"]
     caller = Caller(demo, callers[who][1])
     lines = [f"etcdctl {command.name}" for command in commands.COMMANDS]
-    bodies = [
-        ("control", {"action": one}) for one in {*Controls({})._actions, *serializers.ACTIONS}
-    ]
+    bodies = [("control", {"action": one}) for one in {*Controls({}).actions, *serializers.ACTIONS}]
     bodies += [("console", {"command": line}) for line in lines]
     assert len(bodies) > 40
     for route, body in bodies:
@@ -180,7 +178,7 @@ def test_what_comes_over_the_feed_is_taken_from_nobody(demo: Demo) -> None:
     feed = demo.feed()
     feed.json()
     before = demo.act("seen")["controls"]
-    for action in Controls({})._actions:
+    for action in Controls({}).actions:
         feed.send(json.dumps({"action": action, "type": action}).encode(), opcode=1)
     demo.act("clock", mode="paused")
     while "clock" not in feed.json():

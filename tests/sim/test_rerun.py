@@ -98,13 +98,13 @@ class World:
 
     def changed(self, number: int, **fields: Any) -> None:
         """Another input than the one that was logged."""
-        row = self.backend._inputs[number]
-        self.backend._inputs[number] = row._replace(**fields)
+        row = self.backend.input_rows[number]
+        self.backend.input_rows[number] = row._replace(**fields)
 
     def first(self, what: str) -> tuple[int, InputRow]:
         return next(
             (n, row)
-            for n, row in enumerate(self.backend._inputs)
+            for n, row in enumerate(self.backend.input_rows)
             if msgspec.msgpack.decode(row.data)[0] == what
         )
 

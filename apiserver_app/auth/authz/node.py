@@ -36,7 +36,7 @@ class NodeAuthorizer:
         self.reader = reader
         self._rules = compile_rules(cluster_roles.node_rules())
         self._general: dict[tuple[str, str, str, str, str], Try] = {}
-        self._refs: dict[tuple[str, str], tuple[Any, frozenset[Ref]]] = {}
+        self.refs: dict[tuple[str, str], tuple[Any, frozenset[Ref]]] = {}
         self._refs_max = REFS_MIN
         self._stranger = Try(self.name, "noop", "not a node", source=SOURCE, general=True)
         self._any = Try(self.name, "allow", _ANY, source=SOURCE, general=True)
@@ -233,14 +233,14 @@ class NodeAuthorizer:
             namespace, name = claim.get("namespace", ""), claim.get("name", "")
         ref = (resource, name)
         for pod in self.reader.pods_on(node):
-            if meta.namespace_of(pod) == namespace and ref in self._refs_of(pod):
+            if meta.namespace_of(pod) == namespace and ref in self.refs_of(pod):
                 return f'pod "{meta.name_of(pod)}" on this node uses it'
         return self._through_volume(node, namespace, name) if resource == "secrets" else ""
 
     def _through_volume(self, node: str, namespace: str, name: str) -> str:
         """Finds a Secret named by the volumes behind the claims of the node's pods."""
         for pod in self.reader.pods_on(node):
-            for kind, claim_name in sorted(self._refs_of(pod)):
+            for kind, claim_name in sorted(self.refs_of(pod)):
                 if kind != "persistentvolumeclaims":
                     continue
                 claim = self.reader.get(kind, meta.namespace_of(pod), claim_name)
@@ -250,20 +250,20 @@ class NodeAuthorizer:
                     return f'the volume of pod "{meta.name_of(pod)}" on this node uses it'
         return ""
 
-    def _refs_of(self, pod: Object) -> frozenset[Ref]:
+    def refs_of(self, pod: Object) -> frozenset[Ref]:
         key = (meta.namespace_of(pod), meta.name_of(pod))
-        known = self._refs.get(key)
+        known = self.refs.get(key)
         if known is None or known[0] is not pod:
-            if len(self._refs) >= self._refs_max:
+            if len(self.refs) >= self._refs_max:
                 self._forget_gone()
-            known = self._refs[key] = (pod, pod_refs(pod))
+            known = self.refs[key] = (pod, pod_refs(pod))
         return known[1]
 
     def _forget_gone(self) -> None:
         """Keeps what is known of pods that are there, and leaves room for as many again."""
         pods = self.reader.get
-        self._refs = {key: one for key, one in self._refs.items() if pods("pods", *key) is one[0]}
-        self._refs_max = max(REFS_MIN, 2 * len(self._refs))
+        self.refs = {key: one for key, one in self.refs.items() if pods("pods", *key) is one[0]}
+        self._refs_max = max(REFS_MIN, 2 * len(self.refs))
 
     def _no(self, reason: str) -> Try:
         why = reason or "nodes may not do this"

@@ -39,7 +39,7 @@ def last_due(cron_job: Object, now: int, schedule: cron.Schedule) -> tuple[int |
     deadline = cron_job["spec"].get("startingDeadlineSeconds")
     if deadline is not None:
         earliest = max(earliest, -(-now // SECOND) - deadline)
-    due, missed = _missed(earliest, now, schedule)
+    due, missed = most_recent(earliest, now, schedule)
     return due, missed > MISSED_MAX
 
 
@@ -48,7 +48,7 @@ def seconds_to_next(cron_job: Object, now: int, schedule: cron.Schedule) -> floa
     start = now // SECOND
     earliest = _earliest(cron_job)
     try:
-        due, missed = _missed(earliest, now, schedule)
+        due, missed = most_recent(earliest, now, schedule)
     except NeverDue:
         pass
     else:
@@ -82,7 +82,7 @@ def _earliest(cron_job: Object) -> int:
     return meta.parse_time(text) // SECOND
 
 
-def _missed(earliest: int, now: int, schedule: cron.Schedule) -> tuple[int | None, int]:
+def most_recent(earliest: int, now: int, schedule: cron.Schedule) -> tuple[int | None, int]:
     """(the last start up to now, about how many there were besides one)."""
     first = schedule.next(earliest)
     if first is not None and now < first * SECOND:

@@ -77,7 +77,7 @@ class ClusterHost:
         self.withheld: dict[int, masking.Withheld] = {}
         self._input_count = cluster.state.control.get("inputs", 0)
         self._outside_done = False
-        self._inside_owed = 0.0
+        self.inside_owed_seconds = 0.0
         self._state_sent: dict[str, Any] = {}
         self._on_audit = on_audit
         self._on_durable = on_durable
@@ -184,12 +184,12 @@ class ClusterHost:
                     self._take_in()
                     now = self._run_outside(now, end)
                 spent = max(now - began, INSIDE_SHARE_SECONDS_MIN)
-                self._inside_owed = min(spent, INSIDE_SHARE_SECONDS_MAX)
+                self.inside_owed_seconds = min(spent, INSIDE_SHARE_SECONDS_MAX)
             elif kernel.has_ready():
                 now = self._run(now, min(end, now + LOOK_SECONDS))
-                self._inside_owed -= now - began
+                self.inside_owed_seconds -= now - began
             elif not self._fire():
-                self._inside_owed = 0.0
+                self.inside_owed_seconds = 0.0
                 if kernel.frozen or not self._lets_in():
                     return
             if kernel.frozen or self._outside_done or now >= end:
@@ -228,7 +228,7 @@ class ClusterHost:
     def _admit(self) -> None:
         if self.kernel.frozen:
             return
-        if self._inside_owed > 0 and self.kernel.has_ready():
+        if self.inside_owed_seconds > 0 and self.kernel.has_ready():
             return
         if self._lets_in():
             self._take_in()

@@ -46,7 +46,7 @@ class Controls:
         """`over` is called when nothing may be driven or committed here any more."""
         self._hosts = hosts
         self._over = over
-        self._actions: dict[str, Callable[[ClusterHost, Args], Any]] = {
+        self.actions: dict[str, Callable[[ClusterHost, Args], Any]] = {
             "state": lambda host, args: None,
             "pause": self._pause,
             "resume": self._resume,
@@ -66,15 +66,15 @@ class Controls:
         }
 
     def add(self, actions: Mapping[str, Callable[[ClusterHost, Args], Any]]) -> None:
-        self._actions.update(actions)
+        self.actions.update(actions)
 
     def handle(self, cluster: str, action: str, args: Args) -> Args:
         host = self._hosts.get(cluster)
         if host is None:
             raise ControlError(f'there is no cluster "{cluster}"')
-        do = self._actions.get(action)
+        do = self.actions.get(action)
         if do is None:
-            known = ", ".join(sorted(self._actions))
+            known = ", ".join(sorted(self.actions))
             raise ControlError(f'unknown action "{action}"; there are: {known}')
         answer = do(host, args)
         return {**self._state(host), **(answer or {})}

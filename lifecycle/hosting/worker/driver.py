@@ -50,7 +50,7 @@ class Driver:
         self._handle: asyncio.Handle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._requests: dict[int, tuple[ClusterHost, _Reply]] = {}
-        self._controls = Controls(hosts, self._end)
+        self.controls = Controls(hosts, self._end)
         self._forks: Forks | None = None
         # has a role of a cluster started
         self.ask: Callable[[str, str], None] = lambda cluster, role: None
@@ -85,7 +85,7 @@ class Driver:
     def keep(self, forks: Forks) -> None:
         """Makes the forks that are asked for, beside driving."""
         self._forks = forks
-        self._controls.add(forks.actions)
+        self.controls.add(forks.actions)
 
     def join(self, host: ClusterHost) -> None:
         """See Fleet."""
@@ -180,7 +180,7 @@ class Driver:
 
     def _control(self, number: int, cluster: str, action: str, args: Any) -> None:
         try:
-            result = self._controls.handle(cluster, action, args or {})
+            result = self.controls.handle(cluster, action, args or {})
         except ControlError as error:
             self.send([("ctlr", number, False, {"error": str(error)})])
             return

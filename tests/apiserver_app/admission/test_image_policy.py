@@ -62,7 +62,7 @@ def policed(**fields: Any) -> tuple[Session, Server]:
     session.cluster.outbound.network = server
     chain = session.cluster.context.admission.chain
     chain.plugins = (*chain.plugins, ImagePolicyWebhook.make(given(**fields)))
-    chain._plans.clear()
+    chain.plans.clear()
     return session, server
 
 

@@ -28,7 +28,7 @@ def denying_session() -> Session:
     running = session()
     chain = running.cluster.context.admission.chain
     chain.plugins = (*chain.plugins, AlwaysDeny())
-    chain._plans.clear()
+    chain.plans.clear()
     return running
 
 

@@ -23,12 +23,12 @@ def test_pods_that_are_gone_are_forgotten() -> None:
     authorizer = NodeAuthorizer(pods)  # type: ignore[arg-type]
     stays = {"metadata": {"name": "stays", "namespace": "a"}, "spec": {"containers": []}}
     pods.there["stays"] = stays
-    kept = authorizer._refs_of(stays)
+    kept = authorizer.refs_of(stays)
     for number in range(10 * node.REFS_MIN):
         name = f"p{number}"
         pod = {"metadata": {"name": name, "namespace": "a"}, "spec": {"containers": []}}
         pods.there[name] = pod
-        authorizer._refs_of(pod)
+        authorizer.refs_of(pod)
         del pods.there[name]
-    assert len(authorizer._refs) <= node.REFS_MIN + 1
-    assert authorizer._refs_of(stays) is kept
+    assert len(authorizer.refs) <= node.REFS_MIN + 1
+    assert authorizer.refs_of(stays) is kept

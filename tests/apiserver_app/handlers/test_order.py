@@ -54,7 +54,7 @@ def session() -> Session:
 def with_plugin(session: Session, plugin: Plugin) -> Any:
     chain = session.cluster.context.admission.chain
     chain.plugins = (*chain.plugins, plugin)
-    chain._plans.clear()
+    chain.plans.clear()
     return plugin
 
 

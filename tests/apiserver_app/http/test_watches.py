@@ -163,17 +163,17 @@ def test_no_bookmarks_unless_asked_for(session: Session) -> None:
 
 
 def subscriptions(session: Session) -> list[watchcache.Subscription]:
-    groups = session.cluster.cache._watches.values()
+    groups = session.cluster.cache.watches.values()
     return [one for group in groups for one in group if one.outside]
 
 
 def test_a_client_that_goes_frees_its_subscription_and_its_timers(session: Session) -> None:
     answer = watch(session, "allowWatchBookmarks=true")
     assert len(subscriptions(session)) == 1
-    timers = len(session.cluster.kernel._dropped)
+    timers = len(session.cluster.kernel.dropped)
     answer.cancel()
     assert subscriptions(session) == []
-    assert len(session.cluster.kernel._dropped) == timers + 2
+    assert len(session.cluster.kernel.dropped) == timers + 2
     before = answer.text
     session.request("POST", CONFIGMAPS, configmap("b"))
     assert answer.text == before

@@ -57,7 +57,7 @@ def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = sharing.Sharing()
     for number in range(200):
         shared.share(pod(number))
-        assert len(shared._known) < 100
+        assert len(shared.known) < 100
 
 
 def test_objects_that_have_left_the_window_share_their_parts(

@@ -18,8 +18,8 @@ def test_transitions_read_from_the_log_follow_on_the_objects_of_then() -> None:
     session.request("DELETE", f"{CONFIGMAPS}/a")
     session.request("POST", CONFIGMAPS, configmap("a", labels={"app": "x"}))
     cache = session.cluster.cache
-    cache._window.clear()
-    cache._window_start = session.cluster.store.revision
+    cache.window.clear()
+    cache.window_start = session.cluster.store.revision
     heard: list[str] = []
 
     def sink(kind: str, change: Change, obj: Object) -> None:
@@ -50,7 +50,7 @@ def test_a_watch_of_one_name_hears_of_no_other_and_asks_no_other() -> None:
     session = bare_session()
     cache = session.cluster.cache
     answer = session.request("GET", f"{CONFIGMAPS}?watch=1&fieldSelector=metadata.name%3Da")
-    (found,) = cache._key_watches["/registry/configmaps/default/a"]
+    (found,) = cache.key_watches["/registry/configmaps/default/a"]
     asked: list[str] = []
     selects = found.selects
     assert selects is not None
@@ -66,4 +66,4 @@ def test_a_watch_of_one_name_hears_of_no_other_and_asks_no_other() -> None:
     assert set(asked) == {"a"}
     assert told(answer) == [("ADDED", "a"), ("DELETED", "a")]
     cache.unsubscribe(found)
-    assert not cache._key_watches
+    assert not cache.key_watches

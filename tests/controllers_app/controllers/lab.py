@@ -197,7 +197,7 @@ class Lab:
 
     def records(self, kind: str) -> list[tuple[Any, ...]]:
         """The fields of all trace records of a kind."""
-        return [astuple(one)[4:] for one in self.cluster.recorder._records if one.kind == kind]
+        return [astuple(one)[4:] for one in self.cluster.recorder.records if one.kind == kind]
 
     def forget_records(self) -> None:
         while self.cluster.recorder.take(lambda revision: b"null") is not None:
@@ -207,7 +207,7 @@ class Lab:
         """(result, said) of each reconcile of a controller."""
         spans: dict[int, str] = {}
         out = []
-        for one in self.cluster.recorder._records:
+        for one in self.cluster.recorder.records:
             if one.kind == "work":
                 spans[one.seq] = one.component
             elif one.kind == "done" and spans.get(one.span) == component:

@@ -194,7 +194,7 @@ def test_killing_the_whole_manager_changes_nothing_in_the_end(lab: Lab) -> None:
 
 def test_it_writes_under_its_own_service_account(lab: Lab) -> None:
     lab.create("replicasets.apps", replica_set(replicas=1))
-    records = lab.cluster.recorder._records
+    records = lab.cluster.recorder.records
     spans = {one.seq for one in records if one.kind == "request" and one.client == "replicaset"}
     users = {
         msgspec.json.decode(one.detail)["user"]["name"]
@@ -206,7 +206,7 @@ def test_it_writes_under_its_own_service_account(lab: Lab) -> None:
 
 def test_what_it_did_leads_back_to_the_request_that_caused_it(lab: Lab) -> None:
     owner = lab.create("replicasets.apps", replica_set(replicas=1))
-    records = lab.cluster.recorder._records
+    records = lab.cluster.recorder.records
     first = next(
         one.rev for one in records if one.kind == "write" and one.resource == "replicasets.apps"
     )

@@ -143,6 +143,6 @@ def test_what_was_said_of_objects_long_ago_is_forgotten(kernel: Kernel, api: Min
     for number in range(100):
         recorder.event(pod(f"web-{number}"), "Normal", "Pulled", "it is here")
         advance(kernel, 120)
-    assert len(recorder._written) <= WRITTEN_SECONDS // 120 + 1
-    assert len(recorder._similar) <= SIMILAR_SECONDS // 120 + 1
-    assert len(recorder._spam) <= 3
+    assert len(recorder.written) <= WRITTEN_SECONDS // 120 + 1
+    assert len(recorder.similar) <= SIMILAR_SECONDS // 120 + 1
+    assert len(recorder.spam) <= 3

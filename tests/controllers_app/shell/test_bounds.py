@@ -39,23 +39,23 @@ class Watch:
         self.longest = self.whole = 0.0
         self.began = kernel.now
         self._kernel = kernel
-        self._step = kernel._step
+        self.run_step = kernel.run_step
 
     def __enter__(self) -> Watch:
         def step(task: Task) -> None:
             before = time.thread_time()
-            self._step(task)
+            self.run_step(task)
             took = time.thread_time() - before
             self.whole += took
             self.longest = max(self.longest, took)
 
         gc.disable()
-        self._kernel._step = step  # type: ignore[method-assign]
+        self._kernel.run_step = step  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
         gc.enable()
-        self._kernel._step = self._step  # type: ignore[method-assign]
+        self._kernel.run_step = self.run_step  # type: ignore[method-assign]
 
 
 def ran(session: Session, script: str, seconds: float = SECONDS) -> tuple[Watch, str]:

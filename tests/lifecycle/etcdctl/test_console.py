@@ -336,7 +336,7 @@ def test_an_answer_is_written_as_the_message_it_came_in(plain: Shell) -> None:
     plain("put as-it-is value")
     process = processes.ConsoleProcess({}, b"")
     task = program.run(plain.session.cluster.etcd, process, ["get", "as-it-is", "-w", "protobuf"])
-    assert processes._at_once(task) == 0
+    assert processes.at_once(task) == 0
     raw = bytes(process.output)
     entry = plain.session.cluster.store.get("as-it-is")
     assert entry is not None

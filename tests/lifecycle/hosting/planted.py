@@ -15,7 +15,7 @@ from lifecycle.hosting.worker import building
 
 
 def build_driver(*arguments: Any) -> Any:
-    command, serve = ContainerProcess._command, Server.serve
+    command, serve = ContainerProcess.run_command, Server.serve
 
     async def spinning_command(self: ContainerProcess) -> int:
         while self.argv == ["cat", "/spin"] and not self.container.environment.kernel.frozen:
@@ -27,6 +27,6 @@ def build_driver(*arguments: Any) -> Any:
             sum(itertools.repeat(0))
         await serve(self, request, reply)
 
-    ContainerProcess._command = spinning_command  # type: ignore[method-assign]
+    ContainerProcess.run_command = spinning_command  # type: ignore[method-assign]
     Server.serve = spinning_serve  # type: ignore[method-assign]
     return building.build_driver(*arguments)

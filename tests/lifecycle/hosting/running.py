@@ -140,17 +140,17 @@ class WebSocket:
         /,
         **headers: str,
     ) -> None:
-        self._socket = socket.create_connection(authority, WAIT_SECONDS)
+        self.socket = socket.create_connection(authority, WAIT_SECONDS)
         if context is not None:
-            self._socket = context.wrap_socket(self._socket, server_hostname=authority[0])
+            self.socket = context.wrap_socket(self.socket, server_hostname=authority[0])
         lines = [
             f"GET {path} HTTP/1.1", f"Host: {authority[0]}:{authority[1]}", "Upgrade: websocket",
             "Connection: Upgrade", "Sec-WebSocket-Version: 13",
             f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}",
             *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()), "", "",
         ]  # fmt: skip
-        self._socket.sendall("\r\n".join(lines).encode())
-        self._file = self._socket.makefile("rb")
+        self.socket.sendall("\r\n".join(lines).encode())
+        self._file = self.socket.makefile("rb")
         self.status = int(self._file.readline().split()[1])
         self.headers: dict[str, str] = {}
         while line := self._file.readline().decode().strip():
@@ -171,18 +171,18 @@ class WebSocket:
         head = bytes((0x80 | opcode, 0x80 | (size if size < 126 else 126)))
         if size >= 126:
             head += struct.pack(">H", size)
-        self._socket.sendall(head + bytes(4) + payload)
+        self.socket.sendall(head + bytes(4) + payload)
 
     def send_together(self, *payloads: bytes) -> None:
         """Short frames in one piece."""
         heads = (bytes((0x82, 0x80 | len(one))) for one in payloads)
-        self._socket.sendall(
+        self.socket.sendall(
             b"".join(h + bytes(4) + p for h, p in zip(heads, payloads, strict=True))
         )
 
     def record(self) -> bytes:
         """What the next TLS record brings."""
-        return self._socket.recv(65536)
+        return self.socket.recv(65536)
 
     def frame(self) -> tuple[int, bytes]:
         """(opcode, payload) of the next frame."""
@@ -209,7 +209,7 @@ class WebSocket:
 
     def close(self) -> None:
         self._file.close()
-        self._socket.close()
+        self.socket.close()
 
 
 def kept_ports() -> tuple[str, ...]:

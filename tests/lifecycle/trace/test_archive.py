@@ -234,7 +234,7 @@ def test_a_trace_that_the_disk_does_not_hold_is_refused_in_words_and_leaves_noth
     def full_disk(*_: Any) -> bytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(archive, "_written", full_disk)
+    monkeypatch.setattr(archive, "write_members", full_disk)
     with pytest.raises(TraceError, match=r"^the trace cannot be kept: No space left on device$"):
         Archive(tmp_path).save("full", header(1, 10), read)
     assert list((tmp_path / "traces").iterdir()) == []

@@ -68,7 +68,7 @@ def test_generated_names_and_random_volumes_are_the_same_in_both() -> None:
     for session in (there, here):
         session.request("POST", DEPLOYMENTS, deployment(replicas=3))
     pods = [
-        {key.rpartition("/")[2] for key in session.cluster.store._index if "/pods/default/" in key}
+        {pod["metadata"]["name"] for pod in session.cluster.cache.list("pods", "default")}
         for session in (there, here)
     ]
     assert len(pods[0]) == 3 and pods[0].isdisjoint(pods[1])

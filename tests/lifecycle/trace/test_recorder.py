@@ -132,9 +132,9 @@ def test_nothing_is_kept_of_requests_once_nothing_is_armed() -> None:
     session.request("PATCH", f"{CONFIGMAPS}/there", {"data": {"k": "v"}}, headers=MERGE)
     session.request("GET", f"{CONFIGMAPS}/missing")
     recorder_ = session.cluster.recorder
-    assert recorder_._requests == {}
+    assert recorder_.open_requests == {}
     recorder_.arm(breakpoints=())
-    assert not recorder_._armed
+    assert not recorder_.is_armed
 
 
 def test_records_are_numbered_without_gaps_and_live_bytes_add_only_the_objects() -> None:

@@ -48,12 +48,12 @@ class Channel(http.HTTPChannel):
     def __init__(self) -> None:
         super().__init__()
         self.head: http_head.Head | None = None  # of the request that was read last
-        self._unread = bytearray()
-        self._seen = 0  # of _unread, in search of the end of a head
+        self.unread = bytearray()
+        self._seen = 0  # of unread, in search of the end of a head
         self._begun = False  # the request line is there, and is one
         self._idle = False
         self._advancing = False
-        self._ending = False
+        self.ending = False
         self._unsent_before = 0
         self._alarm: Any = None  # a delayed call, not after `_due`
         self._due: float | None = None
@@ -66,14 +66,14 @@ class Channel(http.HTTPChannel):
     # -- what comes -----------------------------------------------------------------------------
 
     def dataReceived(self, data: bytes) -> None:
-        if self._ending:
+        if self.ending:
             return
-        self._unread += data
+        self.unread += data
         if not self._handlingRequest:
             self._advance()
         if (
             self._handlingRequest
-            and len(self._unread) > self._optimisticEagerReadSize
+            and len(self.unread) > self._optimisticEagerReadSize
             and not self._waitingForTransport
         ):
             wire: Any = self._networkProducer
@@ -85,8 +85,8 @@ class Channel(http.HTTPChannel):
 
     def taken_over(self) -> bytes:
         """What came behind the request, for the protocol that follows."""
-        data = bytes(self._unread)
-        self._unread.clear()
+        data = bytes(self.unread)
+        self.unread.clear()
         return data
 
     def _advance(self) -> None:
@@ -94,7 +94,7 @@ class Channel(http.HTTPChannel):
             return
         self._advancing = True
         try:
-            while self._unread and not self._handlingRequest and not self._ending:
+            while self.unread and not self._handlingRequest and not self.ending:
                 if self._transferDecoder is not None:
                     data = self.taken_over()
                     self._transferDecoder.dataReceived(data)
@@ -113,18 +113,18 @@ class Channel(http.HTTPChannel):
             self._idle = False
             self.setTimeout(self.times.head)
         if not self._seen:
-            first = self._unread[:LEADING_NEWLINES_MAX]
-            del self._unread[: len(first) - len(first.lstrip(b"\r\n"))]
-        end = http_head.end_of(self._unread, self._seen)
-        if max(end, len(self._unread) if end < 0 else 0) > http_head.HEAD_BYTES_MAX:
+            first = self.unread[:LEADING_NEWLINES_MAX]
+            del self.unread[: len(first) - len(first.lstrip(b"\r\n"))]
+        end = http_head.end_of(self.unread, self._seen)
+        if max(end, len(self.unread) if end < 0 else 0) > http_head.HEAD_BYTES_MAX:
             raise http_head.Refused(http_head.TOO_LARGE)
         if end < 0:
             if not self._begun:
-                self._begun = http_head.begins(self._unread)
-            self._seen = len(self._unread)
+                self._begun = http_head.begins(self.unread)
+            self._seen = len(self.unread)
             return False
-        head = http_head.parse(bytes(self._unread[:end]))
-        del self._unread[:end]
+        head = http_head.parse(bytes(self.unread[:end]))
+        del self.unread[:end]
         self._seen, self._begun = 0, False
         self._begin(head)
         return True
@@ -149,11 +149,11 @@ class Channel(http.HTTPChannel):
         )
         self.setTimeout(self.times.upload if request.upload(head) else self.times.body)
         request.gotLength(head.length)
-        if head.waits and not self._ending:
+        if head.waits and not self.ending:
             self._send100Continue()
 
     def _finishRequestBody(self, data: bytes) -> None:
-        self._unread[:0] = data
+        self.unread[:0] = data
         self.allContentReceived()
 
     def allContentReceived(self) -> None:
@@ -220,8 +220,8 @@ class Channel(http.HTTPChannel):
             self.loseConnection()
 
     def loseConnection(self) -> Any:
-        self._ending = True
-        self._unread.clear()
+        self.ending = True
+        self.unread.clear()
         self.setTimeout(None)
         if self._abortingCall is None:
             self._abortingCall = self.callLater(self.times.closing, self._abort)

@@ -163,7 +163,7 @@ def test_heads_are_bounded() -> None:
         line = Line()
         line.send(head)
         assert line.wire.text.startswith("HTTP/1.1 431 Request Header Fields Too Large\r\n")
-        assert line.wire.disconnecting and not line.channel._unread
+        assert line.wire.disconnecting and not line.channel.unread
     line = Line()
     line.send(GET + b"a:\r\n" * 200_000 + b"\r\n")
     assert line.wire.text.startswith("HTTP/1.1 200 OK\r\n")
@@ -235,4 +235,4 @@ def test_any_bytes_get_whole_answers_or_none(parts: list[bytes], size: int) -> N
         assert status[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ") and status[9:10] in b"124", status
         headers = http.client.parse_headers(answers)
         answers.read(int(headers["content-length"]) if "content-length" in headers else -1)
-    assert line.channel._ending or len(line.channel._unread) < http_head.HEAD_BYTES_MAX
+    assert line.channel.ending or len(line.channel.unread) < http_head.HEAD_BYTES_MAX

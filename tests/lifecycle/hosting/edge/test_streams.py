@@ -120,7 +120,7 @@ def test_worker_that_does_not_listen_stops_the_client(demo: Demo, kind: str) -> 
         sender = client.socket
     else:
         client = WebSocket(demo.authority, "/upgrade/deaf")
-        sender = client._socket
+        sender = client.socket
     sender.settimeout(1)
     sent = 0
     with pytest.raises(TimeoutError):

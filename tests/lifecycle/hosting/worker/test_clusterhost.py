@@ -171,7 +171,7 @@ def test_after_a_burst_the_clusters_own_work_gets_at_least_as_long() -> None:
     steps = rig.busy()
     rig.offer("GET", "/version")
     rig.host.run_slice(0.0)
-    owed = rig.host._inside_owed
+    owed = rig.host.inside_owed_seconds
     assert owed > 0
     second = rig.offer("GET", "/version")
     rig.host.run_slice(0.0)
@@ -188,7 +188,7 @@ def test_after_a_long_step_of_a_request_its_work_gets_no_more_than_a_slice() -> 
     rig.busy()
     rig.host.kernel.spawn("long", rig.take_seconds(3.0), lane=0, span=0)
     rig.host.run_slice(0.0)
-    assert 0 < rig.host._inside_owed <= 0.02
+    assert 0 < rig.host.inside_owed_seconds <= 0.02
     rig.settle()
 
 

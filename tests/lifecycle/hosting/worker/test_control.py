@@ -74,7 +74,7 @@ def test_an_action_that_fails_is_answered_and_so_are_those_behind_it(session: Se
     loop = asyncio.new_event_loop()
     driver = Driver(loop, {"demo": session.host}, sent.extend)
     session.cluster.context.process.on_bug = lambda where, error: sent.append(("bug", where))
-    driver._controls._actions["state"] = lambda host, args: 1 // 0
+    driver.controls.actions["state"] = lambda host, args: 1 // 0
     driver.receive([("ctl", 1, "demo", "state", {}), ("ctl", 2, "demo", "startup", {})])
     loop.close()
     answers = {one[1]: one for one in sent if one[0] == "ctlr"}
