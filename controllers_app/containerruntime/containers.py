@@ -87,13 +87,13 @@ class Container(Instance):
 
     def read(self, path: str) -> bytes | None:
         """A file's bytes."""
-        found = self.files.find(path)
-        return found.data if isinstance(found, File) else None
+        file = self.files.find(path)
+        return file.data if isinstance(file, File) else None
 
     def left_message(self, path: str) -> bytes:
         """What its processes wrote into the file; nothing when nobody looked at its files."""
-        found = self._files.find(path) if self._files is not None else None
-        return found.data if isinstance(found, File) else b""
+        file = self._files.find(path) if self._files is not None else None
+        return file.data if isinstance(file, File) else b""
 
     def is_folder(self, path: str) -> bool:
         return isinstance(self.files.find(path), Folder)
@@ -132,7 +132,7 @@ class Container(Instance):
 
     def abandoned(self, running: ContainerProcess) -> None:
         """Its client is gone, and it goes on. Of very many such the oldest ends."""
-        left = [one for one in self._running.values() if one.is_left]
+        left = [running for running in self._running.values() if running.is_left]
         if len(left) > LEFT_MAX:
             left[0].kill()
 
@@ -145,7 +145,7 @@ class Container(Instance):
         rows = [(1, first)]
         if own == "nginx" and self.is_serving():
             rows.append((29, "nginx: worker process"))
-        rows += [(pid, " ".join(one.argv)) for pid, one in sorted(self._running.items())]
+        rows += [(pid, " ".join(running.argv)) for pid, running in sorted(self._running.items())]
         rows += [(pid, job.text) for pid, job in self.jobs.items()]
         return sorted(rows)
 
@@ -158,12 +158,12 @@ class Container(Instance):
             elif signal in ("TERM", "QUIT", "INT") and sandbox is not None:
                 sandbox.on_exit(self.id, 0)
             return True
-        one = self._running.get(pid) or self.jobs.get(pid)
-        if isinstance(one, ContainerProcess):
-            one.signal(signal)
-        elif one is not None and signal != "0":
-            one.kill(signal)
-        return one is not None or any(pid == known for known, _ in self.processes())
+        process = self._running.get(pid) or self.jobs.get(pid)
+        if isinstance(process, ContainerProcess):
+            process.signal(signal)
+        elif process is not None and signal != "0":
+            process.kill(signal)
+        return process is not None or any(pid == known for known, _ in self.processes())
 
     def serve(self) -> None:
         """The pod's commands have started the image's server."""
@@ -315,7 +315,7 @@ def filled(text: str, at: int) -> str:
         return text
     moment = time.gmtime(at // SECOND)
 
-    def moment_of(found: re.Match[str]) -> str:
-        return time.strftime(found[1].replace("%L", f"{at // 1000 % 1000:03d}"), moment)
+    def moment_of(match: re.Match[str]) -> str:
+        return time.strftime(match[1].replace("%L", f"{at // 1000 % 1000:03d}"), moment)
 
     return _MOMENT.sub(moment_of, text)

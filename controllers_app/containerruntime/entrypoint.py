@@ -23,7 +23,9 @@ def argv(spec: Object, image: Image, known: Mapping[str, str]) -> list[str]:
     """The words of the main process, of the pod where it says them, else of the image."""
     given = environment.all_expanded(spec.get("command") or (), known)
     args = environment.all_expanded(spec.get("args") or (), known)
-    command = given or [one for one in image.entrypoint if one.rpartition("/")[2] not in _PASSING]
+    command = given or [
+        part for part in image.entrypoint if part.rpartition("/")[2] not in _PASSING
+    ]
     if not given and not args:
         args = list(image.cmd)
     return [*command, *args]
@@ -43,8 +45,8 @@ def is_run_here(spec: Object, image: Image, sets: Sets) -> bool:
     if not words:
         return False
     name = words[0].rpartition("/")[2]
-    said = bool(spec.get("command") or spec.get("args"))
-    if not said:
+    is_named = bool(spec.get("command") or spec.get("args"))
+    if not is_named:
         return name in SHELLS and bool(spec.get("stdin"))
     if name == own_program(image) and name not in SHELLS:
         return False

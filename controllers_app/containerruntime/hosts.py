@@ -52,7 +52,7 @@ class Hosts:
         self.environment = Environment(kernel, lookup, listing, volumes, dns.address, tools)
         self.nodes: dict[str, Containers] = {}
         self._apiserver = apiserver
-        known = {one.name: one for one in (*images.SERVERS, *servers)}
+        known = {server.name: server for server in (*images.SERVERS, *servers)}
         self.network = Network(self.environment, self.nodes, known, dns.service)
 
     def add(self, name: str, address: str) -> Host:

@@ -54,8 +54,8 @@ class Instance:
         sandbox = self.sandbox()
         if sandbox is not None and sandbox.network is not None:
             return sandbox.network.address
-        found: str = (self.pod.get("status") or {}).get("podIP") or ""
-        return found
+        ip: str = (self.pod.get("status") or {}).get("podIP") or ""
+        return ip
 
     def sandbox(self) -> PodSandbox | None:
         """The pod on its node, while the node's kubelet is there."""
@@ -64,8 +64,8 @@ class Instance:
     @property
     def pod_context(self) -> Object:
         """The pod's security context."""
-        found: Object = self.pod["spec"].get("securityContext") or {}
-        return found
+        context: Object = self.pod["spec"].get("securityContext") or {}
+        return context
 
     @property
     def owner(self) -> tuple[int, int]:

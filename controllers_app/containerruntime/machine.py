@@ -127,19 +127,19 @@ class Machine:
     # -- processes ------------------------------------------------------------------------------
 
     def processes(self) -> list[tuple[int, str]]:
-        return [(one.pid, one.command) for one in namespaces.seen(self._container)]
+        return [(process.pid, process.command) for process in namespaces.seen(self._container)]
 
     def signalled(self, pid: int, signal: str) -> bool:
-        for one in namespaces.seen(self._container):
-            if one.pid == pid and one.container is not None:
-                return one.container.signalled(one.own, signal)
+        for process in namespaces.seen(self._container):
+            if process.pid == pid and process.container is not None:
+                return process.container.signalled(process.own, signal)
         return False
 
     def seen_pid(self) -> int:
         """Its own process's number, as the container sees it."""
-        for one in namespaces.seen(self._container):
-            if one.container is self._container and one.own == self.pid:
-                return one.pid
+        for process in namespaces.seen(self._container):
+            if process.container is self._container and process.own == self.pid:
+                return process.pid
         return self.pid
 
     def rooted(self, folder: Folder) -> Machine:
@@ -217,13 +217,13 @@ class Machine:
 
     def trusts(self, path: str) -> bool | None:
         """Whether a file of certificates has the cluster's CA; None: there is no such file."""
-        found = self._container.read(path)
+        bundle = self._container.read(path)
         known = (
             self._container.environment.lookup("configmaps", "kube-system", "kube-root-ca.crt")
             or {}
         )
         authority = (known.get("data") or {}).get("ca.crt", "").strip().encode()
-        return None if found is None else authority in found
+        return None if bundle is None else authority in bundle
 
     async def beside(self, runner: Runner, work: Coroutine[Any, Any, HttpAnswer]) -> HttpAnswer:
         """Wait for an answer so that ctrl-c and `timeout` end the waiting. A process that is behind

@@ -43,7 +43,7 @@ def seen(container: Container) -> list[Seen]:
     if container.pod["spec"].get("hostPID"):
         out += [Seen(pid, command, None, pid) for pid, command in _SYSTEM]
         sandboxes = container.host.sandboxes.values()
-        others = [one for each in sandboxes for one in registry.running(each)]
+        others = [other for each in sandboxes for other in registry.running(each)]
         first = NODE_PIDS
     elif container.pod["spec"].get("shareProcessNamespace"):
         out.append(Seen(1, "/pause", None, 1))
@@ -51,12 +51,12 @@ def seen(container: Container) -> list[Seen]:
     else:
         root = _target(container, sandbox) or container
         out += [Seen(pid, command, root, pid) for pid, command in root.processes()]
-        others = [one for one in registry.running(sandbox) if _target(one, sandbox) is root]
+        others = [other for other in registry.running(sandbox) if _target(other, sandbox) is root]
         first = PIDS
-    for place, one in enumerate(others):
+    for place, other in enumerate(others):
         at = first + place * PIDS
-        out += [Seen(at + pid - 1, command, one, pid) for pid, command in one.processes()]
-    return sorted(out, key=lambda one: one.pid)
+        out += [Seen(at + pid - 1, command, other, pid) for pid, command in other.processes()]
+    return sorted(out, key=lambda process: process.pid)
 
 
 def _target(container: Container, sandbox: PodSandbox) -> Container | None:
@@ -87,11 +87,11 @@ def lay_out(container: Container) -> None:
         return
     for name in [name for name in proc.entries if name.isdigit()]:
         del proc.entries[name]
-    for one in seen(container):
-        folder = proc.entries[str(one.pid)] = Folder(mtime=container.now)
-        folder.entries["cmdline"] = _text(one.command.replace(" ", "\0") + "\0", container.now)
-        if one.container is not None and one.container is not container:
-            folder.entries["root"] = one.container.files.root
+    for process in seen(container):
+        folder = proc.entries[str(process.pid)] = Folder(mtime=container.now)
+        folder.entries["cmdline"] = _text(process.command.replace(" ", "\0") + "\0", container.now)
+        if process.container is not None and process.container is not container:
+            folder.entries["root"] = process.container.files.root
 
 
 def _text(text: str, now: int) -> File:

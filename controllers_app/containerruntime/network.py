@@ -55,9 +55,9 @@ class Network:
         if not _NAME.fullmatch(name) or self.dns_fault():
             return name, []
         for full in _searched(name.lower(), namespace):
-            found = self._lookup(full)
-            if found:
-                return full, found
+            address = self._lookup(full)
+            if address:
+                return full, address
         return f"{name.rstrip('.')}.{namespace}.svc.{DOMAIN}" if "." not in name else name, []
 
     def dns_fault(self) -> str:
@@ -66,8 +66,8 @@ class Network:
             return ""
         if self._environment.lookup("services", *self.dns) is None:
             return "timed out"
-        found = self._environment.lookup("endpoints", *self.dns) or {}
-        return "" if any(_ready(found, "dns")) else "Connection refused"
+        endpoints = self._environment.lookup("endpoints", *self.dns) or {}
+        return "" if any(_ready(endpoints, "dns")) else "Connection refused"
 
     def _lookup(self, full: str) -> list[str]:
         labels = full.removesuffix(f".{DOMAIN}").split(".")
@@ -81,25 +81,25 @@ class Network:
             address = service["spec"].get("clusterIP") or ""
             if above:
                 return [
-                    one["ip"]
-                    for one in self._addresses(namespace, name)
-                    if one.get("hostname") == above[-1] and len(above) == 1
+                    address["ip"]
+                    for address in self._addresses(namespace, name)
+                    if address.get("hostname") == above[-1] and len(above) == 1
                 ]
             if service["spec"].get("type") == "ExternalName":
                 target = str(service["spec"].get("externalName", ""))
                 return self._lookup(target.rstrip(".")) if target.endswith(DOMAIN) else []
             if address == "None":
-                return [one["ip"] for one in self._addresses(namespace, name)]
+                return [address["ip"] for address in self._addresses(namespace, name)]
             return [address] if address else []
         if len(labels) == 3 and labels[-1] == "pod" and is_address(labels[0].replace("-", ".")):
             return [labels[0].replace("-", ".")]
         return []
 
     def _addresses(self, namespace: str, name: str) -> list[Object]:
-        found = self._environment.lookup("endpoints", namespace, name) or {}
+        endpoints = self._environment.lookup("endpoints", namespace, name) or {}
         return [
             address
-            for part in found.get("subsets") or ()
+            for part in endpoints.get("subsets") or ()
             for address in part.get("addresses") or ()
         ]
 
@@ -130,15 +130,15 @@ class Network:
 
     def pod_at(self, address: str, port: int) -> PodSandbox | None:
         """The pod with that address; on a node's own address the one that has the port."""
-        found = None
+        pod = None
         for containers in self._nodes.values():
             for sandbox in containers.host.sandboxes.values():
                 network = sandbox.network
                 if network is not None and network.address == address:
                     if network.own or self.listening(sandbox, port) is not None:
                         return sandbox
-                    found = sandbox
-        return found
+                    pod = sandbox
+        return pod
 
     def has_node(self, address: str) -> bool:
         return any(node.host.address == address for node in self._nodes.values())
@@ -149,11 +149,11 @@ class Network:
         nodes = {node.host.address for node in self._nodes.values()}
         for service in self._environment.listing("services", ""):
             spec = service["spec"]
-            for one in spec.get("ports") or ():
-                own = spec.get("clusterIP") == address and one["port"] == port
-                if not own and not (address in nodes and one.get("nodePort") == port):
+            for service_port in spec.get("ports") or ():
+                own = spec.get("clusterIP") == address and service_port["port"] == port
+                if not own and not (address in nodes and service_port.get("nodePort") == port):
                     continue
-                target = self._endpoint(service, one)
+                target = self._endpoint(service, service_port)
                 self._turn += turns
                 return target
             if spec.get("clusterIP") == address:
@@ -163,8 +163,8 @@ class Network:
     def _endpoint(self, service: Object, port: Object) -> tuple[str, int]:
         """The ready endpoint whose turn it is."""
         namespace, name = meta.namespace_of(service), meta.name_of(service)
-        found = self._environment.lookup("endpoints", namespace, name) or {}
-        ready = list(_ready(found, port.get("name") or ""))
+        endpoints = self._environment.lookup("endpoints", namespace, name) or {}
+        ready = list(_ready(endpoints, port.get("name") or ""))
         if not ready:
             raise Unreachable("Connection refused")
         return ready[self._turn % len(ready)]

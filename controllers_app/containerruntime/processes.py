@@ -128,7 +128,7 @@ class ContainerProcess:
             self.input = self.source = Input(self.runner, out if tty else None)
         self.io = Io(self.source, out, err)
         outputs = container.listeners if main else [self.output]
-        self.runner.full = lambda: any(one.size > UNREAD_MAX for one in outputs)
+        self.runner.full = lambda: any(output.size > UNREAD_MAX for output in outputs)
 
     def _sink(self, stream: str) -> Sink:
         def put(data: bytes) -> None:

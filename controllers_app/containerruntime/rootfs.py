@@ -67,9 +67,9 @@ def _template(container: Instance) -> Folder:
                 if tool.name.isalnum() or "-" in tool.name:
                     files.put(f"{tool.folder}/{tool.name}", File(b"\x7fELF", 0o755, now), now)
     for name in ("/tmp", "/var/tmp"):
-        found = files.find(name)
-        if isinstance(found, Folder):
-            found.mode = 0o1777
+        file = files.find(name)
+        if isinstance(file, Folder):
+            file.mode = 0o1777
     for name in ("null", "zero", "random", "urandom", "tty"):
         files.put(f"/dev/{name}", File(b"", 0o666, now), now)
     return root
@@ -123,25 +123,25 @@ def _mount(container: Instance, files: Files, mount: Object) -> None:
     sub = mount.get("subPath") or environment.expanded(mount.get("subPathExpr") or "", known)
     path = mount["mountPath"]
     readonly = bool(mount.get("readOnly")) or folder.readonly
-    found: Node | None = folder
+    target: Node | None = folder
     if sub:
         inside = Files(folder)
-        found = inside.find("/" + sub)
-        if found is None and not folder.readonly:
+        target = inside.find("/" + sub)
+        if target is None and not folder.readonly:
             inside.mkdir("/" + sub, now, parents=True)
-            found = inside.find("/" + sub)
-    if isinstance(found, Folder):
-        made = mounted(found, readonly=readonly)
+            target = inside.find("/" + sub)
+    if isinstance(target, Folder):
+        made = mounted(target, readonly=readonly)
         made.keeper = folder.keeper
         files.put(path, made, now)
-    elif isinstance(found, File):
-        files.put(path, found, now)
+    elif isinstance(target, File):
+        files.put(path, target, now)
 
 
 def disks_of(container: Instance) -> list[tuple[str, str, bool]]:
     """What is mounted, where, and whether it is only read: the root and the node's disk first."""
     context = container.spec.get("securityContext") or {}
-    found = [
+    disks = [
         ("overlay", "/", bool(context.get("readOnlyRootFilesystem"))),
         ("tmpfs", "/dev", False),
         (DISK, "/etc/hosts", False),
@@ -151,8 +151,8 @@ def disks_of(container: Instance) -> list[tuple[str, str, bool]]:
     for mount in container.spec.get("volumeMounts") or ():
         spec = volumes.get(mount["name"], {})
         readonly = bool(mount.get("readOnly")) or any(kind in spec for kind in LIVE)
-        found.append((_device(spec), mount["mountPath"], readonly))
-    return found
+        disks.append((_device(spec), mount["mountPath"], readonly))
+    return disks
 
 
 def _device(spec: Object) -> str:

@@ -38,10 +38,10 @@ class PodSandbox:
             return []
         spec = self.pod["spec"]
         return [
-            self.records[one["name"]]
+            self.records[container["name"]]
             for group in GROUPS
-            for one in spec.get(group) or ()
-            if one["name"] in self.records
+            for container in spec.get(group) or ()
+            if container["name"] in self.records
         ]
 
     def spec_of(self, name: str) -> Object:
@@ -55,7 +55,10 @@ class PodSandbox:
 def spec_of(pod: Object, name: str) -> Object:
     """The spec of the pod's container of that name."""
     spec = pod["spec"]
-    found: Object = next(
-        one for group in GROUPS for one in spec.get(group) or () if one["name"] == name
+    entry: Object = next(
+        container
+        for group in GROUPS
+        for container in spec.get(group) or ()
+        if container["name"] == name
     )
-    return found
+    return entry

@@ -273,7 +273,7 @@ class Service:
 
 def _pull_message(image: Image) -> str:
     name, why = image.name, image.missing
-    said = f'failed to pull and unpack image "{name}": failed to resolve reference "{name}": '
+    message = f'failed to pull and unpack image "{name}": failed to resolve reference "{name}": '
     if why == "not found":
-        return f"rpc error: code = NotFound desc = {said}{name}: {why}"
-    return said + why  # the kubelet leaves out a code that is unknown
+        return f"rpc error: code = NotFound desc = {message}{name}: {why}"
+    return message + why  # the kubelet leaves out a code that is unknown

@@ -34,11 +34,11 @@ class Arithmetic:
         at = 0
         text = text.strip()
         while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None or len(self._tokens) > TOKENS_MAX:
+            token = _TOKEN.match(text, at)
+            if token is None or len(self._tokens) > TOKENS_MAX:
                 raise MathError("arithmetic syntax error")
-            self._tokens.append(found[1])
-            at = found.end()
+            self._tokens.append(token[1])
+            at = token.end()
         self._at = 0
         self._get, self._put = get, put
         self._depth = 0
@@ -46,10 +46,10 @@ class Arithmetic:
     def value(self) -> int:
         if not self._tokens:
             return 0
-        found = self._assignment()
+        result = self._assignment()
         if self._at < len(self._tokens):
             raise MathError("arithmetic syntax error")
-        return found
+        return result
 
     def _assignment(self) -> int:
         self._depth += 1

@@ -81,11 +81,11 @@ async def _set(call: Call) -> int:
         if word[:1] not in ("-", "+") or len(word) < 2:
             shell.args = [word, *args]
             return 0
-        letters = word[1:]
-        if letters.endswith("o") and args:
-            letters = letters[:-1] + _OPTIONS.get(args.pop(0), "")
+        switches = word[1:]
+        if switches.endswith("o") and args:
+            switches = switches[:-1] + _OPTIONS.get(args.pop(0), "")
         change = shell.options.update if word[0] == "-" else shell.options.difference_update
-        change(set(letters))
+        change(set(switches))
     return 0
 
 
@@ -184,7 +184,7 @@ async def _wait(call: Call) -> int:
         named = [jobs.found(shell, argument) for argument in call.args]
         if None in named:
             return 127
-        wanted = [one for one in named if one is not None]
+        wanted = [name for name in named if name is not None]
     runner = call.runner
     await runner.until(lambda: all(job.code is not None for job in wanted) or bool(runner.signals))
     if runner.signals:
@@ -222,11 +222,11 @@ async def _kill(call: Call) -> int:
         call.out(" ".join(NUMBERS) + "\n")
         return 0
     if words and words[0].startswith("-") and words[0] != "--":
-        said = words.pop(0)[1:]
-        said = words.pop(0) if said in ("s", "n") and words else said
-        signal = signal_name(said)
+        name = words.pop(0)[1:]
+        name = words.pop(0) if name in ("s", "n") and words else name
+        signal = signal_name(name)
         if not signal:
-            raise CommandError(f"{call.name}: invalid signal '{said}'", 1)
+            raise CommandError(f"{call.name}: invalid signal '{name}'", 1)
     if not words:
         raise CommandError(f"{call.name}: usage: kill [-s sigspec | -signum] pid | %job", 2)
     code = 0
@@ -291,24 +291,24 @@ class _Test:
             return False
         if len(self._args) == 1:
             return self._args[0] != ""
-        found = self._or()
+        result = self._or()
         if self._at < len(self._args):
             raise ValueError
-        return found
+        return result
 
     def _or(self) -> bool:
-        found = self._and()
+        result = self._and()
         while self._take("-o", "||"):
             right = self._and()
-            found = found or right
-        return found
+            result = result or right
+        return result
 
     def _and(self) -> bool:
-        found = self._not()
+        result = self._not()
         while self._take("-a", "&&"):
             right = self._not()
-            found = found and right
-        return found
+            result = result and right
+        return result
 
     def _not(self) -> bool:
         negated = False
@@ -326,11 +326,11 @@ class _Test:
         if args[self._at] == "(" and self._depth < 20:
             self._at += 1
             self._depth += 1
-            found = self._or()
+            result = self._or()
             if not self._take(")"):
                 raise ValueError
             self._depth -= 1
-            return found
+            return result
         if len(args[self._at]) == 2 and args[self._at][0] == "-" and self._at + 1 < len(args):
             self._at += 2
             return self._unary(args[self._at - 2][1], args[self._at - 1])
@@ -344,20 +344,20 @@ class _Test:
             return text != ""
         if letter == "t":
             return self._call.shell.tty
-        found = self._call.machine.look(self._call.path(text))
+        file = self._call.machine.look(self._call.path(text))
         if letter in "hL":
             linked = self._call.machine.files.find(self._call.path(text), follow=False)
-            return linked is not None and linked is not found
-        if found is None:
+            return linked is not None and linked is not file
+        if file is None:
             return False
         if letter == "d":
-            return isinstance(found, Folder)
+            return isinstance(file, Folder)
         if letter == "f":
-            return not isinstance(found, Folder)
+            return not isinstance(file, Folder)
         if letter == "s":
-            return isinstance(found, Folder) or bool(getattr(found, "data", b""))
+            return isinstance(file, Folder) or bool(getattr(file, "data", b""))
         if letter == "x":
-            return isinstance(found, Folder) or bool(getattr(found, "mode", 0) & 0o111)
+            return isinstance(file, Folder) or bool(getattr(file, "mode", 0) & 0o111)
         return letter in "erw"
 
     def _take(self, *words: str) -> bool:

@@ -175,12 +175,12 @@ class Words:
     async def _files(self, pattern: str) -> list[str]:
         """The files that are as the pattern says; the pattern itself when none is."""
         absolute = pattern.startswith("/")
-        found = [""]
-        parts = [one for one in pattern.split("/") if one]
+        paths = [""]
+        parts = [part for part in pattern.split("/") if part]
         for number, part in enumerate(parts):
             deeper: list[str] = []
             is_wanted = globbing.matcher(part)
-            for base in found:
+            for base in paths:
                 at = "/" + base if absolute else joined(self.cwd, base)
                 node = self.machine.files.find(at)
                 if not isinstance(node, Folder):
@@ -193,11 +193,11 @@ class Words:
                         deeper.append(f"{base}/{name}" if base else name)
                 if len(deeper) > WORDS_MAX:
                     break
-            found = deeper[:WORDS_MAX]
-            if not found:
+            paths = deeper[:WORDS_MAX]
+            if not paths:
                 break
             if number == len(parts) - 1:
-                return [f"/{one}" if absolute else one for one in found]
+                return [f"/{path}" if absolute else path for path in paths]
         return [globbing.plain(pattern)]
 
     def _home(self, text: str) -> str:
@@ -250,8 +250,8 @@ class Words:
             self.assign(part.text, text)
             return text
         if kind == "?":
-            said = await self.text(word) or "parameter not set"
-            raise CommandError(f"{part.text}: {said}")
+            message = await self.text(word) or "parameter not set"
+            raise CommandError(f"{part.text}: {message}")
         value = value or ""
         if op in ("#", "##", "%", "%%"):
             pattern = await self.pattern(word)

@@ -93,17 +93,17 @@ Node = File | Link | Folder
 
 
 def parts_of(path: str) -> list[str]:
-    return [one for one in path.split("/") if one not in ("", ".")]
+    return [part for part in path.split("/") if part not in ("", ".")]
 
 
 def joined(folder: str, path: str) -> str:
     """The absolute path, without . and .. in it."""
     out: list[str] = []
-    for one in parts_of(path if path.startswith("/") else f"{folder}/{path}"):
-        if one == "..":
+    for part in parts_of(path if path.startswith("/") else f"{folder}/{path}"):
+        if part == "..":
             del out[-1:]
         else:
-            out.append(one)
+            out.append(part)
     return "/" + "/".join(out)
 
 
@@ -146,10 +146,10 @@ def use_of(node: Node) -> tuple[int, int]:
 def _folder(root: Folder, parts: list[str], now: int) -> Folder:
     at = root
     for part in parts:
-        found = at.entries.get(part)
-        if not isinstance(found, Folder):
-            found = at.entries[part] = Folder(mtime=now)
-        at = found
+        folder = at.entries.get(part)
+        if not isinstance(folder, Folder):
+            folder = at.entries[part] = Folder(mtime=now)
+        at = folder
     return at
 
 
@@ -170,50 +170,50 @@ class Files:
         return self._walk(parts_of(path), LINKS_MAX, follow)[0]
 
     def read(self, path: str) -> bytes:
-        found = self.find(path)
-        if isinstance(found, Folder):
+        file = self.find(path)
+        if isinstance(file, Folder):
             raise FileError("Is a directory")
-        if not isinstance(found, File):
+        if not isinstance(file, File):
             raise FileError("No such file or directory")
-        if not self._may(found, 4):
+        if not self._may(file, 4):
             raise FileError("Permission denied")
-        return found.data
+        return file.data
 
     def folder(self, path: str) -> Folder:
-        found = self.find(path)
-        if found is None:
+        entry = self.find(path)
+        if entry is None:
             raise FileError("No such file or directory")
-        if not isinstance(found, Folder):
+        if not isinstance(entry, Folder):
             raise FileError("Not a directory")
-        return found
+        return entry
 
     def write(
         self, path: str, data: bytes, now: int, *, append: bool = False, mode: int | None = None
     ) -> None:
         if path in ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"):
             return
-        found, _, _ = self._walk(parts_of(path), LINKS_MAX, True)
-        if isinstance(found, Folder):
+        place, _, _ = self._walk(parts_of(path), LINKS_MAX, True)
+        if isinstance(place, Folder):
             raise FileError("Is a directory")
-        above, name = self._place(path, new=found is None)
-        if isinstance(found, File) and not self._may(found, 2):
+        above, name = self._place(path, new=place is None)
+        if isinstance(place, File) and not self._may(place, 2):
             raise FileError("Permission denied")
         if self._is_known(now):
             return
-        old = found.data if isinstance(found, File) else b""
+        old = place.data if isinstance(place, File) else b""
         if mode is None:
-            mode = found.mode if isinstance(found, File) else 0o644
+            mode = place.mode if isinstance(place, File) else 0o644
         whole = old + data if append else data
-        self._grow(len(whole) - len(old), new=found is None)
-        owner = found.owner if isinstance(found, File) else self.owner
+        self._grow(len(whole) - len(old), new=place is None)
+        owner = place.owner if isinstance(place, File) else self.owner
         above.entries[name] = File(whole, mode, now, owner)
 
     def mkdir(self, path: str, now: int, *, parents: bool = False) -> None:
         if parents:
             _bounded(path)
             at = ""
-            for one in parts_of(path):
-                at += f"/{one}"
+            for part in parts_of(path):
+                at += f"/{part}"
                 if not isinstance(self.find(at), Folder):
                     self.mkdir(at, now)
             return
@@ -239,48 +239,48 @@ class Files:
         above.entries[name] = Link(target)
 
     def remove(self, path: str, *, recursive: bool = False) -> None:
-        found = self.find(path, follow=False)
-        if found is None:
+        file = self.find(path, follow=False)
+        if file is None:
             raise FileError("No such file or directory")
-        if isinstance(found, Folder) and not recursive:
+        if isinstance(file, Folder) and not recursive:
             raise FileError("Is a directory")
         above, name = self._place(path)
         if not name:
             raise FileError("Device or resource busy")
         del above.entries[name]
-        size, files = use_of(found)
+        size, files = use_of(file)
         self._on.take(-min(size, self._on.bytes), -min(files, self._on.files))
 
     def chmod(self, path: str, mode: int) -> None:
-        found = self.find(path)
-        if isinstance(found, File):
+        file = self.find(path)
+        if isinstance(file, File):
             above, name = self._place(path)
-            above.entries[name] = File(found.data, mode, found.mtime, found.owner)
-        elif isinstance(found, Folder):
-            found.mode = mode
+            above.entries[name] = File(file.data, mode, file.mtime, file.owner)
+        elif isinstance(file, Folder):
+            file.mode = mode
             self._touch()
         else:
             raise FileError("No such file or directory")
 
     def chown(self, path: str, owner: tuple[int, int]) -> None:
-        found = self.find(path)
+        file = self.find(path)
         if self.owner[0]:
             raise FileError("Operation not permitted")
-        if isinstance(found, File):
+        if isinstance(file, File):
             above, name = self._place(path)
-            above.entries[name] = File(found.data, found.mode, found.mtime, owner)
-        elif isinstance(found, Folder):
-            found.owner = owner
+            above.entries[name] = File(file.data, file.mode, file.mtime, owner)
+        elif isinstance(file, Folder):
+            file.owner = owner
             self._touch()
 
     def walk(self, path: str, depth: int = 24) -> Iterator[tuple[str, Node]]:
         """Everything below the path and itself, in order."""
-        found = self.find(path, follow=False)
-        if found is None:
+        file = self.find(path, follow=False)
+        if file is None:
             raise FileError("No such file or directory")
-        yield path, found
-        if isinstance(found, Folder) and depth:
-            for name in sorted(found.entries):
+        yield path, file
+        if isinstance(file, Folder) and depth:
+            for name in sorted(file.entries):
                 yield from self.walk(f"{path.rstrip('/')}/{name}", depth - 1)
 
     def _place(self, path: str, *, new: bool = True) -> tuple[Folder, str]:
@@ -325,24 +325,24 @@ class Files:
         trail: list[str] = []
         self._readonly, self._keeper = self.root.readonly, self.root.keeper
         self._on = self.root.disk or self.disk
-        for number, one in enumerate(parts):
+        for number, part in enumerate(parts):
             if not isinstance(at, Folder):
-                return None, None, one
-            above, name = at, one
+                return None, None, part
+            above, name = at, part
             self._keeper = at.keeper or self._keeper
             self._on = at.disk or self._on
             self._readonly = at.readonly or (self._readonly and not at.is_mount)
-            found = at.entries.get(one)
+            file = at.entries.get(part)
             last = number == len(parts) - 1
-            if isinstance(found, Link) and (follow or not last):
+            if isinstance(file, Link) and (follow or not last):
                 if not links:
-                    return None, None, one
-                target = joined("/" + "/".join(trail), found.target)
+                    return None, None, part
+                target = joined("/" + "/".join(trail), file.target)
                 return self._walk(parts_of(target) + parts[number + 1 :], links - 1, follow)
-            if found is None:
-                return None, (above if last else None), one
-            at = found
-            trail.append(one)
+            if file is None:
+                return None, (above if last else None), part
+            at = file
+            trail.append(part)
         return at, above, name
 
     def _grow(self, size: int, *, new: bool) -> None:

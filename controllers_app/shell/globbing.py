@@ -40,7 +40,7 @@ def _start(text: str, tokens: list[Token], *, longest: bool) -> int:
     """How long the shortest or longest start of the text is that is as the tokens say; -1: none
     is."""
     if any(kind in "?[" for kind, _ in tokens):
-        source = "".join(_SOURCES.get(kind) or _one_of(kind, said) for kind, said in tokens)
+        source = "".join(_SOURCES.get(kind) or _one_of(kind, token) for kind, token in tokens)
         return regex.glob(f"^(?:{source})", longest=longest).end(text)
     pieces = [""]
     for kind, letter in tokens:
@@ -61,37 +61,37 @@ def _literally(text: str, pieces: list[str], *, longest: bool) -> int:
         return at
     *middle, last = more
     for piece in middle:
-        found = text.find(piece, at)
-        if found < 0:
+        place = text.find(piece, at)
+        if place < 0:
             return -1
-        at = found + len(piece)
+        at = place + len(piece)
     if not longest:
-        found = text.find(last, at)
-        return -1 if found < 0 else found + len(last)
-    found = text[at:][::-1].find(last[::-1])
-    return -1 if found < 0 else len(text) - found
+        place = text.find(last, at)
+        return -1 if place < 0 else place + len(last)
+    place = text[at:][::-1].find(last[::-1])
+    return -1 if place < 0 else len(text) - place
 
 
 _SOURCES = {"*": ".*?", "?": "."}
 
 
-def _one_of(kind: str, said: str) -> str:
+def _one_of(kind: str, text: str) -> str:
     """One letter as a regular expression."""
     if kind == "is":
-        return re.escape(said)
-    negated, said = said[:1] in ("!", "^"), said[said[:1] in ("!", "^") :]
+        return re.escape(text)
+    negated, text = text[:1] in ("!", "^"), text[text[:1] in ("!", "^") :]
     out, at = "", 0
-    while at < len(said):
-        end = said.find(":]", at) if said.startswith("[:", at) else -1
-        if end > 0 and said[at + 2 : end] in _CLASSES:
-            out += said[at : end + 2]
+    while at < len(text):
+        end = text.find(":]", at) if text.startswith("[:", at) else -1
+        if end > 0 and text[at + 2 : end] in _CLASSES:
+            out += text[at : end + 2]
             at = end + 2
-        elif said[at + 1 : at + 2] == "-" and at + 2 < len(said):
-            if said[at] <= said[at + 2]:
-                out += f"{_escaped(said[at])}-{_escaped(said[at + 2])}"
+        elif text[at + 1 : at + 2] == "-" and at + 2 < len(text):
+            if text[at] <= text[at + 2]:
+                out += f"{_escaped(text[at])}-{_escaped(text[at + 2])}"
             at += 3
         else:
-            out += _escaped(said[at])
+            out += _escaped(text[at])
             at += 1
     if not out:
         return "." if negated else NEVER
@@ -116,9 +116,9 @@ def _tokens(pattern: str) -> list[Token]:
         elif letter in "*?":
             if not (letter == "*" and out and out[-1][0] == "*"):
                 out.append((letter, ""))
-        elif letter == "[" and last > at + 1 and (found := _BRACKET.match(pattern, at)):
-            out.append(("[", found[0][1:-1]))
-            at = found.end() - 1
+        elif letter == "[" and last > at + 1 and (match := _BRACKET.match(pattern, at)):
+            out.append(("[", match[0][1:-1]))
+            at = match.end() - 1
         else:
             out.append(("is", letter))
         at += 1

@@ -263,7 +263,7 @@ class Shell(Words):
 
     async def trapped(self, io: Io) -> None:
         """Run the traps of signals that came meanwhile, between two commands."""
-        for signal in [one for one in self.runner.signals if one in self.traps]:
+        for signal in [signal for signal in self.runner.signals if signal in self.traps]:
             self.runner.signals.remove(signal)
             code = self.code
             await self.run_text(self.traps[signal], io)
@@ -352,29 +352,29 @@ class Shell(Words):
         body = self.functions.get(name)
         if body is not None:
             return await self._call_function(body, args, io)
-        said = name.rpartition("/")[2] or name
+        program = name.rpartition("/")[2] or name
         builtin = self.machine.builtin(name)
         if builtin is not None:
-            return await builtin(Call(said, args, io, self))
+            return await builtin(Call(program, args, io, self))
         run = self.machine.program(name)
         if run is None:
             raise CommandError(self._missing(name), 127)
         held = self.held
         try:
-            return await run(Call(said, args, io, self))
+            return await run(Call(program, args, io, self))
         except CommandError as error:
             io.err(f"{error}\n".encode("utf-8", "surrogateescape"))
             return error.code
         except FileError as error:
-            io.err(f"{said}: {error}\n".encode("utf-8", "surrogateescape"))
+            io.err(f"{program}: {error}\n".encode("utf-8", "surrogateescape"))
             return 1
         finally:
             self.held = held
 
     def _missing(self, name: str) -> str:
         if "/" in name:
-            found = self.machine.files.find(joined(self.cwd, name))
-            if isinstance(found, Folder) or found is not None:
+            file = self.machine.files.find(joined(self.cwd, name))
+            if isinstance(file, Folder) or file is not None:
                 return f"{name}: Permission denied"
             return f"{name}: " + ("not found" if self.name == "sh" else "No such file or directory")
         return f"{name}: " + ("command not found" if self.name == "bash" else "not found")

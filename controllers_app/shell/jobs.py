@@ -93,7 +93,7 @@ async def pipe(shell: Shell, items: list[syntax.Command], io: Io) -> int:
         for task in tasks:
             task.on_done.append(lambda _task: shell.runner.poke())
         await shell.runner.ready(lambda: all(task.done for task in tasks))
-        shell.runner.now = max(one.now for one in runners)
+        shell.runner.now = max(runner.now for runner in runners)
         return code
     finally:
         for task in tasks:
@@ -154,9 +154,9 @@ def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
 
     job.task = kernel.branch(f"{shell.machine.lane} job", run())
     job.task.on_done.append(lambda _task: child.runner.exit())
-    ended = [one for one in shell.jobs if one.code is not None]
-    for one in ended[:-ENDED_MAX]:
-        shell.jobs.remove(one)
+    ended = [job for job in shell.jobs if job.code is not None]
+    for old in ended[:-ENDED_MAX]:
+        shell.jobs.remove(old)
     shell.jobs.append(job)
     shell.last_job = job.pid
     shell.machine.entered(job)
@@ -189,8 +189,8 @@ def said(command: syntax.Command) -> str:
         words = ("".join(part.text for part in word) for word in command.words)
         return " ".join(words)[:200]
     if command.kind == "pipe":
-        return " | ".join(said(one) for one in command.items)[:200]
+        return " | ".join(said(item) for item in command.items)[:200]
     if command.kind in ("list", "andor") and len(command.items) == 1:
-        one = command.items[0][0 if command.kind == "list" else 1]
-        return said(one)
+        item = command.items[0][0 if command.kind == "list" else 1]
+        return said(item)
     return {"subshell": "(...)", "group": "{ ... }"}.get(command.kind, f"{command.kind} ...")

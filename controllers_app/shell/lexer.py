@@ -82,8 +82,8 @@ class Letters:
                 out.append(Part("text", self.source[self.at : end], True))
                 self.at = end + 1
             elif letter == '"':
-                found = self.quoted_parts('"')
-                out.extend(found or (Part("text", "", True),))
+                parts = self.quoted_parts('"')
+                out.extend(parts or (Part("text", "", True),))
             else:
                 out.append(self._dollar(letter, quoted=False))
         if text:
@@ -297,8 +297,8 @@ class Letters:
             raise self.unexpected(word)
         self.at += len(word)
 
-    def _peek_end(self, ends: tuple[str, ...]) -> bool:
-        for end in ends:
+    def _peek_end(self, closing: tuple[str, ...]) -> bool:
+        for end in closing:
             if end in (")", ";;"):
                 if self._starts(end):
                     return True
@@ -313,13 +313,13 @@ class Letters:
         rest = self.source[self.at :]
         if rest[0] == "\n":
             return ShellSyntaxError(f"syntax error: unexpected newline{expecting}")
-        found = next((op for op in OPERATORS if rest.startswith(op)), "") or rest[0]
-        if found not in _META and not found.isspace() and found not in OPERATORS:
+        token = next((op for op in OPERATORS if rest.startswith(op)), "") or rest[0]
+        if token not in _META and not token.isspace() and token not in OPERATORS:
             word = rest
             for letter in _META:
                 word = word.partition(letter)[0]
             return ShellSyntaxError(f'syntax error: unexpected "{word[:40]}"{expecting}')
-        return ShellSyntaxError(f'syntax error: unexpected "{found}"{expecting}')
+        return ShellSyntaxError(f'syntax error: unexpected "{token}"{expecting}')
 
 
 def parse_word(source: str, *, quoted: bool) -> Word:

@@ -65,10 +65,10 @@ class Pattern:
         """All matches, from left to right. Raises CommandError when one might take long."""
         self._bound(text)
         before = -1
-        for found in self._compiled.finditer(_clean(text)):
-            start, end = found.span()
+        for match in self._compiled.finditer(_clean(text)):
+            start, end = match.span()
             if not start == end == before:  # an empty match right behind another is none
-                yield found
+                yield match
             before = end
 
     def _bound(self, text: str) -> None:
@@ -78,8 +78,8 @@ class Pattern:
     def end(self, text: str) -> int:
         """Where the match ends; -1: there is none. Raises CommandError when it would take long."""
         self._bound(text)
-        found = self._compiled.search(_clean(text))
-        return -1 if found is None else int(found.end())
+        match = self._compiled.search(_clean(text))
+        return -1 if match is None else int(match.end())
 
     def cost(self, length: int) -> int:
         """Operations of a search in a text of that length."""
@@ -177,8 +177,8 @@ class _Translation:
                 "^" if begins or self._extended else r"\^"
             )
         elif letter == "$":
-            ends = self._extended or self._ends()
-            (self._edge if ends else self._single)("$" if ends else r"\$")
+            is_special = self._extended or self._ends()
+            (self._edge if is_special else self._single)("$" if is_special else r"\$")
         elif letter == "{":
             self._interval()
         else:
@@ -208,17 +208,17 @@ class _Translation:
         self._repeats = True
 
     def _interval(self) -> None:
-        found = _INTERVAL.match(self._pattern, self._at)
+        match = _INTERVAL.match(self._pattern, self._at)
         end = "}" if self._extended else r"\}"
-        assert found is not None
-        if not (found[1] or found[2]) or not self._pattern.startswith(end, found.end()):
+        assert match is not None
+        if not (match[1] or match[2]) or not self._pattern.startswith(end, match.end()):
             if not self._extended:
                 raise CommandError(r"Invalid content of \{\}", 2)
             self._single(r"\{")
             return
-        self._at = found.end() + len(end)
-        low, high = int(found[1] or 0), int(found[3]) if found[3] else None
-        if high is None and not found[2]:
+        self._at = match.end() + len(end)
+        low, high = int(match[1] or 0), int(match[3]) if match[3] else None
+        if high is None and not match[2]:
             high = low
         if max(low, high or 0) > 1000 or (high is not None and high < low):
             raise CommandError(r"Invalid content of \{\}", 2)

@@ -71,12 +71,12 @@ class Program:
         parser = self._parser
         begins = parser.begins = parser.at
         try:
-            found = parser.list_until((), whole=False)
+            commands = parser.list_until((), whole=False)
             if parser.at == begins and parser.at < len(parser.source):
                 raise parser.unexpected()
         finally:
             self.taken = parser.at - begins
-        return found if found.items or self.taken else None
+        return commands if commands.items or self.taken else None
 
 
 class Parser(Letters):
@@ -86,15 +86,15 @@ class Parser(Letters):
 
     # -- commands -------------------------------------------------------------------------------
 
-    def list_until(self, ends: tuple[str, ...], *, whole: bool = True) -> Compound:
+    def list_until(self, closing: tuple[str, ...], *, whole: bool = True) -> Compound:
         """Commands up to one of these words, which is left; items are (command, in background).
         `whole`: beyond the end of the line."""
         self._enter()
         out = Compound("list")
         while True:
             self._blank(newlines=True)
-            if self.at >= len(self.source) or self._peek_end(ends):
-                if ends and not out.items and ";;" not in ends:
+            if self.at >= len(self.source) or self._peek_end(closing):
+                if closing and not out.items and ";;" not in closing:
                     raise self.unexpected()
                 break
             command = self._and_or()
@@ -107,7 +107,7 @@ class Parser(Letters):
             out.items.append((command, background))
             self._blank()
             rest = self.source[self.at : self.at + 1]
-            if rest and rest == ")" and ")" not in ends:
+            if rest and rest == ")" and ")" not in closing:
                 raise self.unexpected()
             if rest == "\n" and not whole:
                 self._blank(newlines=True)
@@ -168,8 +168,8 @@ class Parser(Letters):
                 made = self._simple()
         if isinstance(made, Compound) and made.kind != "function":
             self._blank()
-            while (found := self._redirect()) is not None:
-                made.redirects.append(found)
+            while (redirect := self._redirect()) is not None:
+                made.redirects.append(redirect)
                 self._blank()
         self._depth -= 1
         return made
@@ -277,9 +277,9 @@ class Parser(Letters):
         out = Simple()
         while True:
             self._blank()
-            found = self._redirect()
-            if found is not None:
-                out.redirects.append(found)
+            redirect = self._redirect()
+            if redirect is not None:
+                out.redirects.append(redirect)
                 continue
             if not out.words:
                 name = self._name()
@@ -290,7 +290,7 @@ class Parser(Letters):
                     self._blank(newlines=True)
                     return self._defined(name)
                 self.at -= len(name)
-            if not out.words and any(self._word_here(one) for one in RESERVED):
+            if not out.words and any(self._word_here(word) for word in RESERVED):
                 break
             word = self._word()
             if word is None:

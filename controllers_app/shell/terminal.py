@@ -203,7 +203,7 @@ async def interact(shell: Shell, io: Io) -> int:
 
 async def _command(shell: Shell, io: Io) -> str:
     """The next whole command; at the end of the input what there is of it."""
-    source, said = "", prompt(shell)
+    source, shown = "", prompt(shell)
     typed = io.stdin if isinstance(io.stdin, Input) and shell.tty else None
     for job in list(shell.jobs) if shell.tty else ():
         if job.code is not None:
@@ -211,9 +211,9 @@ async def _command(shell: Shell, io: Io) -> str:
             shell.jobs.remove(job)
     while True:
         if shell.tty:
-            io.out(said.encode())
+            io.out(shown.encode())
         if typed is not None:
-            typed.prompt = said
+            typed.prompt = shown
         try:
             line = await io.stdin.line()
         finally:
@@ -223,7 +223,7 @@ async def _command(shell: Shell, io: Io) -> str:
         await shell.runner.work(len(source) * LETTER)
         if not line or not _goes_on(source):
             return source
-        said = "> "
+        shown = "> "
 
 
 def _goes_on(source: str) -> bool:
@@ -231,6 +231,6 @@ def _goes_on(source: str) -> bool:
     try:
         parse(source)
     except ShellSyntaxError as error:
-        said = str(error)
-        return "unexpected end of file" in said or "unterminated" in said
+        message = str(error)
+        return "unexpected end of file" in message or "unterminated" in message
     return source.endswith("\\\n")

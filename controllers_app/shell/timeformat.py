@@ -48,10 +48,10 @@ def parsed(text: str, now: int) -> int | None:
         return now
     for form in ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"):
         try:
-            said = time.strptime(text.replace("T", " ").removesuffix("Z"), form)
+            moment = time.strptime(text.replace("T", " ").removesuffix("Z"), form)
         except ValueError:
             continue
-        return calendar.timegm(said) * SECOND
+        return calendar.timegm(moment) * SECOND
     return None
 
 

@@ -185,8 +185,8 @@ def by_set(tools: tuple[Tool, ...]) -> dict[str, dict[str, Tool]]:
     """set -> command -> tool"""
     out: dict[str, dict[str, Tool]] = {}
     for tool in tools:
-        for one in tool.sets:
-            out.setdefault(one, {})[tool.name] = tool
+        for name in tool.sets:
+            out.setdefault(name, {})[tool.name] = tool
     return out
 
 
@@ -197,8 +197,8 @@ def found(
     folder, _, last = name.rpartition("/")
     if folder not in _FOLDERS or (not folder and "/" in name):
         return None
-    for one in (userland or DEBIAN, *extra):
-        tool = sets.get(one, {}).get(last)
+    for tools in (userland or DEBIAN, *extra):
+        tool = sets.get(tools, {}).get(last)
         if tool is not None:
             return tool
     return None

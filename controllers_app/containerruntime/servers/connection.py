@@ -99,10 +99,10 @@ def _request(data: bytes) -> tuple[HttpRequest | None, bytes, bool] | None:
     for line in lines:
         key, _, value = line.partition(":")
         headers[key.strip().lower()] = value.strip()
-    said = headers.get("content-length", "0")
-    if not said.isdigit() or int(said) > BODY_BYTES_MAX or "transfer-encoding" in headers:
+    size = headers.get("content-length", "0")
+    if not size.isdigit() or int(size) > BODY_BYTES_MAX or "transfer-encoding" in headers:
         return None, b"", False
-    length = int(said)
+    length = int(size)
     if len(rest) < length:
         return None
     keep = words[2] != "HTTP/1.0" and headers.get("connection", "").lower() != "close"

@@ -24,14 +24,14 @@ async def send(kernel: Kernel, socket: Socket, request: HttpRequest) -> HttpAnsw
     head += [f"{key.title()}: {text}" for key, text in given.items()]
     socket.write("\r\n".join([*head, "", ""]).encode("latin-1", "replace") + request.body)
     over = Signal(kernel)
-    heard = bytearray()
+    received = bytearray()
 
     async def listen() -> None:
-        while len(heard) <= BYTES_MAX and _whole(bytes(heard), request.method) is None:
+        while len(received) <= BYTES_MAX and _whole(bytes(received), request.method) is None:
             part = await socket.read()
             if part is None:
                 break
-            heard.extend(part)
+            received.extend(part)
         over.set()
 
     task = kernel.spawn("container/answer", listen(), span=0)
@@ -40,30 +40,30 @@ async def send(kernel: Kernel, socket: Socket, request: HttpRequest) -> HttpAnsw
     finally:
         kernel.cancel(task)
         socket.close()
-    data = bytes(heard)
+    data = bytes(received)
     return _whole(data, request.method) or _at_end(data)
 
 
 def _whole(data: bytes, method: str) -> HttpAnswer | None:
     """The answer, once all of it is there."""
-    found = _head(data)
-    if found is None:
+    head = _head(data)
+    if head is None:
         return None
-    status, headers, body = found
-    said = headers.get("content-length", "")
+    status, headers, body = head
+    length = headers.get("content-length", "")
     if method == "HEAD" or status in (204, 304):
         return HttpAnswer(status, headers, b"")
-    if said.isdigit() and len(body) >= int(said[:9]):
-        return HttpAnswer(status, headers, body[: int(said[:9])])
+    if length.isdigit() and len(body) >= int(length[:9]):
+        return HttpAnswer(status, headers, body[: int(length[:9])])
     return None
 
 
 def _at_end(data: bytes) -> HttpAnswer:
     """The answer of a server that says by closing that this was all."""
-    found = _head(data) or _head(data + b"\r\n\r\n")
-    if found is None:
+    head = _head(data) or _head(data + b"\r\n\r\n")
+    if head is None:
         return _MALFORMED if data else _EMPTY
-    status, headers, body = found
+    status, headers, body = head
     if "content-length" in headers:
         return _EMPTY  # it broke off
     return HttpAnswer(status, headers, body)
@@ -72,8 +72,8 @@ def _at_end(data: bytes) -> HttpAnswer:
 def _head(data: bytes) -> tuple[int, dict[str, str], bytes] | None:
     """Status, headers and what follows them; lines may end as those of a careless script do."""
     for end in (b"\r\n\r\n", b"\n\n", b"\n\r\n"):
-        head, found, body = data.partition(end)
-        if found:
+        head, parts, body = data.partition(end)
+        if parts:
             break
     else:
         return None

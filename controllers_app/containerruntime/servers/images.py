@@ -126,10 +126,10 @@ async def _coredns(_cell: Container, port: int, request: HttpRequest) -> HttpAns
             b'coredns_build_info{goversion="go1.23.3",version="1.12.0"} 1\n'
         )
         return HttpAnswer(200, {"content-type": "text/plain; version=0.0.4"}, body)
-    found = known.get((port, path))
-    if found is None:
+    answer_for_port = known.get((port, path))
+    if answer_for_port is None:
         return HttpAnswer(404, {"content-type": _PLAIN}, b"404 page not found\n")
-    return HttpAnswer(200, {"content-type": _PLAIN}, found)
+    return HttpAnswer(200, {"content-type": _PLAIN}, answer_for_port)
 
 
 async def _etcd(container: Container, _port: int, request: HttpRequest) -> HttpAnswer:
@@ -142,8 +142,8 @@ async def _etcd(container: Container, _port: int, request: HttpRequest) -> HttpA
         return HttpAnswer(200, {"content-type": _PLAIN}, b"ok\n")
     release = container.spec["image"].rpartition(":")[2].partition("-")[0]
     if path == "/version":
-        said = {"etcdserver": release, "etcdcluster": f"{release.rpartition('.')[0]}.0"}
-        return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(said))
+        versions = {"etcdserver": release, "etcdcluster": f"{release.rpartition('.')[0]}.0"}
+        return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(versions))
     if path == "/metrics":
         lines = (
             "# HELP etcd_server_has_leader Whether or not a leader exists. 1 is existence, 0 is "
@@ -166,7 +166,7 @@ async def _whoami(container: Container, _port: int, request: HttpRequest) -> Htt
 
 
 async def _plain(container: Container, port: int, request: HttpRequest) -> HttpAnswer:
-    said = {
+    info = {
         "container": container.name,
         "image": container.spec["image"],
         "path": request.path,
@@ -174,15 +174,15 @@ async def _plain(container: Container, port: int, request: HttpRequest) -> HttpA
         "port": port,
         "simulated": True,
     }
-    return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(said) + b"\n")
+    return HttpAnswer(200, {"content-type": "application/json"}, orjson.dumps(info) + b"\n")
 
 
 def _reviews(decide: samplewebhooks.Decide) -> Answering:
     async def answer(container: Container, _port: int, request: HttpRequest) -> HttpAnswer:
-        found = samplewebhooks.answer(decide, request)
+        review = samplewebhooks.answer(decide, request)
         moment = timeformat.nginx(container.now)
-        _say(container, STDOUT, f"{moment} {request.method} {request.path} {found.status}")
-        return found
+        _say(container, STDOUT, f"{moment} {request.method} {request.path} {review.status}")
+        return review
 
     return answer
 
@@ -197,7 +197,7 @@ def _redis(data: bytes) -> bytes:
     words = data.upper().split()
     if b"PING" in words:
         return b"+PONG\r\n"
-    name = next((one for one in data.split() if one[:1] not in (b"*", b"$")), b"")
+    name = next((word for word in data.split() if word[:1] not in (b"*", b"$")), b"")
     return b"-ERR unknown command '" + name[:64] + b"', with args beginning with: \r\n"
 
 

@@ -95,9 +95,9 @@ async def _answer(
         raise errors.method_not_allowed(GROUP, plural, request.method.lower())
     chosen = labels.parse((params.get("labelSelector") or [""])[0])
     if plural == "nodes":
-        found = [node for node in await _nodes(cluster) if chosen.matches(meta.labels_of(node))]
+        objects = [node for node in await _nodes(cluster) if chosen.matches(meta.labels_of(node))]
     else:
-        found = [
+        objects = [
             pod
             for pod in await _pods(cluster)
             if chosen.matches(meta.labels_of(pod)) and namespace in ("", meta.namespace_of(pod))
@@ -105,16 +105,16 @@ async def _answer(
     kind = "NodeMetrics" if plural == "nodes" else "PodMetrics"
     table = "as=Table" in request.headers.get("accept", "")
     if name:
-        one = next((one for one in found if meta.name_of(one) == name), None)
-        if one is None:
+        obj = next((obj for obj in objects if meta.name_of(obj) == name), None)
+        if obj is None:
             where = f"{namespace}/{name}" if namespace else name
             raise errors.not_found(GROUP, plural, where)
-        whole = {"kind": kind, "apiVersion": _API_VERSION, **one}
+        whole = {"kind": kind, "apiVersion": _API_VERSION, **obj}
         return _json(_table([whole]) if table else whole)
     if table:
-        return _json(_table([{"kind": kind, "apiVersion": _API_VERSION, **one} for one in found]))
+        return _json(_table([{"kind": kind, "apiVersion": _API_VERSION, **obj} for obj in objects]))
     return _json(
-        {"kind": f"{kind}List", "apiVersion": _API_VERSION, "metadata": {}, "items": found}
+        {"kind": f"{kind}List", "apiVersion": _API_VERSION, "metadata": {}, "items": objects}
     )
 
 
@@ -140,10 +140,10 @@ async def _summaries(cluster: _Cluster) -> list[tuple[Object, Object]]:
     for node in cluster.listing("nodes"):
         try:
             asked = HttpRequest("GET", "/stats/summary")
-            said = await cluster.ask(meta.name_of(node), asked)
+            answer = await cluster.ask(meta.name_of(node), asked)
         except NodeError:
             continue
-        out.append((node, orjson.loads(said.body)))
+        out.append((node, orjson.loads(answer.body)))
     return out
 
 
@@ -151,31 +151,31 @@ async def _nodes(cluster: _Cluster) -> list[Object]:
     return [
         {
             "metadata": _metadata(cluster, node),
-            "timestamp": said["node"]["cpu"]["time"],
+            "timestamp": summary["node"]["cpu"]["time"],
             "window": WINDOW,
-            "usage": _usage(said["node"]),
+            "usage": _usage(summary["node"]),
         }
-        for node, said in await _summaries(cluster)
+        for node, summary in await _summaries(cluster)
     ]
 
 
 async def _pods(cluster: _Cluster) -> list[Object]:
-    said: dict[tuple[str, str], Object] = {}
+    usage: dict[tuple[str, str], Object] = {}
     for _, summary in await _summaries(cluster):
-        for one in summary["pods"]:
-            said[one["podRef"]["namespace"], one["podRef"]["name"]] = one
+        for measured in summary["pods"]:
+            usage[measured["podRef"]["namespace"], measured["podRef"]["name"]] = measured
     out = []
     for pod in cluster.listing("pods"):
-        found = said.get((meta.namespace_of(pod), meta.name_of(pod)))
-        if found is not None:
+        usage_of_pod = usage.get((meta.namespace_of(pod), meta.name_of(pod)))
+        if usage_of_pod is not None:
             out.append(
                 {
                     "metadata": _metadata(cluster, pod),
-                    "timestamp": found["cpu"]["time"],
+                    "timestamp": usage_of_pod["cpu"]["time"],
                     "window": WINDOW,
                     "containers": [
                         {"name": container["name"], "usage": _usage(container)}
-                        for container in found["containers"]
+                        for container in usage_of_pod["containers"]
                     ],
                 }
             )
@@ -211,15 +211,19 @@ def _table(items: Sequence[Object]) -> Object:
         "apiVersion": "meta.k8s.io/v1",
         "metadata": {},
         "columnDefinitions": columns,
-        "rows": [{"cells": _cells(one), "object": one} for one in items],
+        "rows": [{"cells": _cells(item), "object": item} for item in items],
     }
 
 
-def _cells(one: Object) -> list[Any]:
-    parts = [one["usage"]] if "usage" in one else [part["usage"] for part in one["containers"]]
+def _cells(metrics: Object) -> list[Any]:
+    parts = (
+        [metrics["usage"]]
+        if "usage" in metrics
+        else [part["usage"] for part in metrics["containers"]]
+    )
     cpu = sum(int(part["cpu"][:-1]) for part in parts)
     memory = sum(int(part["memory"][:-2]) for part in parts)
-    return [meta.name_of(one), f"{cpu}n", f"{memory}Ki", WINDOW]
+    return [meta.name_of(metrics), f"{cpu}n", f"{memory}Ki", WINDOW]
 
 
 def _json(value: Object, code: int = 200) -> HttpAnswer:

@@ -120,14 +120,16 @@ def ports_of(spec: Object, image: Image) -> dict[int, str]:
     if not image.ports:
         declared = spec.get("ports") or ()
         return {
-            one["containerPort"]: "plain" for one in declared if one.get("protocol", "TCP") == "TCP"
+            port["containerPort"]: "plain"
+            for port in declared
+            if port.get("protocol", "TCP") == "TCP"
         }
     argv = [*(spec.get("command") or ()), *(spec.get("args") or ())]
     ports = dict(image.ports)
     for name, standard in (("-listen", 5678), ("--http-port", 8080), ("-port", 80)):
-        said = option(argv, name)
-        if said and standard in ports and said.rpartition(":")[2].isdigit():
-            ports[int(said.rpartition(":")[2])] = ports.pop(standard)
+        text = option(argv, name)
+        if text and standard in ports and text.rpartition(":")[2].isdigit():
+            ports[int(text.rpartition(":")[2])] = ports.pop(standard)
     return ports
 
 

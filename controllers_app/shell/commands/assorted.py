@@ -25,10 +25,10 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 async def digest(call: Call) -> int:
     flags, paths = options(call, "bcst")
     kind = call.name.removesuffix("sum")
-    found, code = await filters.inputs(call, paths)
+    files, code = await filters.inputs(call, paths)
     if "c" in flags:
-        return await _checked(call, kind, found) or code
-    for name, data in found:
+        return await _checked(call, kind, files) or code
+    for name, data in files:
         call.out(f"{await _digest(call, kind, data)}  {name or '-'}\n")
     return code
 
@@ -41,9 +41,9 @@ async def _digest(call: Call, kind: str, data: bytes) -> str:
     return made.hexdigest()
 
 
-async def _checked(call: Call, kind: str, found: list[tuple[str, bytes]]) -> int:
+async def _checked(call: Call, kind: str, sums: list[tuple[str, bytes]]) -> int:
     wrong = 0
-    for _, data in found:
+    for _, data in sums:
         for line in await filters.lines(call, data):
             wanted, _, path = line.partition("  ")
             try:
@@ -59,16 +59,16 @@ async def _checked(call: Call, kind: str, found: list[tuple[str, bytes]]) -> int
 
 
 async def rev(call: Call) -> int:
-    found, code = await filters.inputs(call, call.args)
-    for _, data in found:
+    files, code = await filters.inputs(call, call.args)
+    for _, data in files:
         async for batch in filters.batches(call, data):
             await filters.put(call, (line[::-1] for line in batch))
     return code
 
 
 async def tac(call: Call) -> int:
-    found, code = await filters.inputs(call, call.args)
-    for _, data in found:
+    files, code = await filters.inputs(call, call.args)
+    for _, data in files:
         await filters.put(call, reversed(await filters.lines(call, data)))
     return code
 
@@ -76,9 +76,9 @@ async def tac(call: Call) -> int:
 async def nl(call: Call) -> int:
     flags, paths = options(call, "", "bwsn")
     all_ = flags.get("b") == "a"
-    found, code = await filters.inputs(call, paths)
+    files, code = await filters.inputs(call, paths)
     number = 0
-    for _, data in found:
+    for _, data in files:
         async for batch in filters.batches(call, data):
             rows = []
             for line in batch:
@@ -91,8 +91,8 @@ async def nl(call: Call) -> int:
 async def paste(call: Call) -> int:
     flags, paths = options(call, "s", "d")
     between = filters.unescaped(flags.get("d", "\t")) or "\t"
-    found, code = await filters.inputs(call, paths)
-    rows = [await filters.lines(call, data) for _, data in found]
+    files, code = await filters.inputs(call, paths)
+    rows = [await filters.lines(call, data) for _, data in files]
     if "s" in flags:
         for row in rows:
             await call.write((between[:1].join(row) + "\n").encode("utf-8", "surrogateescape"))
@@ -106,24 +106,24 @@ async def _two(call: Call, paths: list[str]) -> list[tuple[str, bytes]] | None:
     """What is in the two files; nothing when one cannot be read, which was said."""
     if len(paths) != 2:
         raise CommandError(f"{call.name}: missing operand", 2)
-    found, code = await filters.inputs(call, paths)
-    return None if code else found
+    files, code = await filters.inputs(call, paths)
+    return None if code else files
 
 
 async def diff(call: Call) -> int:
     """The unified form, as busybox has it always."""
     flags, paths = options(call, "uqrNaibwBtTs", "UL")
-    found = await _two(call, paths)
-    if found is None:
+    pair = await _two(call, paths)
+    if pair is None:
         return 2
-    (one, before), (other, after) = found
+    (left, before), (other, after) = pair
     if before == after:
         return 0
     if "q" in flags:
-        call.out(f"Files {one} and {other} differ\n")
+        call.out(f"Files {left} and {other} differ\n")
         return 1
     old, new = [await filters.lines(call, data) for data in (before, after)]
-    call.out(f"--- {one}\n+++ {other}\n")
+    call.out(f"--- {left}\n+++ {other}\n")
     for hunk in _hunks(await _common(call, old, new), len(old), len(new)):
         await filters.put(call, _shown(hunk, old, new))
     return 1
@@ -172,11 +172,11 @@ def _traced(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]
         reach, k = trail[changes], x - y
         down = k == -changes or (k != changes and reach[k - 1] < reach[k + 1])
         before = k + 1 if down else k - 1
-        came = reach[before] if changes else 0
-        while x > came + (not down) * bool(changes) and x > 0 and y > 0:
+        origin = reach[before] if changes else 0
+        while x > origin + (not down) * bool(changes) and x > 0 and y > 0:
             x, y = x - 1, y - 1
             out.append((x, y))
-        x, y = came, came - before
+        x, y = origin, origin - before
     return out[::-1]
 
 
@@ -219,18 +219,18 @@ def _range(places: list[int], at: int) -> str:
 
 async def compare(call: Call) -> int:
     flags, paths = options(call, "ls")
-    found = await _two(call, paths)
-    if found is None:
+    pair = await _two(call, paths)
+    if pair is None:
         return 2
-    (one, left), (other, right) = found
+    (first, left), (second, right) = pair
     if left == right:
         return 0
     at = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), -1)
     if "s" not in flags and at >= 0:
         line = left[:at].count(b"\n") + 1
-        call.out(f"{one} {other} differ: char {at + 1}, line {line}\n")
+        call.out(f"{first} {second} differ: char {at + 1}, line {line}\n")
     elif "s" not in flags:
-        call.err(f"EOF on {one if len(left) < len(right) else other}")
+        call.err(f"EOF on {first if len(left) < len(right) else second}")
     return 1
 
 
@@ -305,11 +305,11 @@ async def mktemp(call: Call) -> int:
     head = form.rstrip("X")
     if len(form) - len(head) < 6:
         raise CommandError(f"mktemp: Invalid argument: {form}", 1)
-    letters = "".join(
+    suffix = "".join(
         _LETTERS[call.machine.random() % len(_LETTERS)] for _ in range(len(form) - len(head))
     )
     folder = flags.get("p") or ("" if words and "t" not in flags else "/tmp")
-    path = f"{folder}/{head}{letters}" if folder else f"{head}{letters}"
+    path = f"{folder}/{head}{suffix}" if folder else f"{head}{suffix}"
     if "d" in flags:
         await call.shell.child().call(["mkdir", path], call.io)
     elif "u" not in flags:

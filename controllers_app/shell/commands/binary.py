@@ -26,27 +26,27 @@ _OPERANDS = tuple("if of bs ibs obs count skip seek status conv iflag oflag".spl
 
 
 async def dd(call: Call) -> int:
-    said: dict[str, str] = {}
+    operands: dict[str, str] = {}
     for word in call.args:
         key, equals, text = word.partition("=")
         if not equals or key not in _OPERANDS:
             raise CommandError(f"{call.name}: unrecognized operand '{word}'", 1)
-        said[key] = text
-    size = _number(call, said.get("bs") or said.get("ibs") or "512")
+        operands[key] = text
+    size = _number(call, operands.get("bs") or operands.get("ibs") or "512")
     if not size:
         raise CommandError(f"{call.name}: invalid number: '0'", 1)
-    count = _number(call, said["count"]) if "count" in said else None
-    skip = _number(call, said.get("skip", "0")) * size
-    data = await _input(call, said.get("if", ""), skip, size, count)
-    await _output(call, said, data, size)
+    count = _number(call, operands["count"]) if "count" in operands else None
+    skip = _number(call, operands.get("skip", "0")) * size
+    data = await _input(call, operands.get("if", ""), skip, size, count)
+    await _output(call, operands, data, size)
     await call.work(len(data) // COPIED)
     seconds = len(data) / RATE_BYTES + 0.0001
     await call.runner.sleep(seconds)
-    if said.get("status") != "none":
+    if operands.get("status") != "none":
         whole, part = divmod(len(data), size)
         blocks = f"{whole}+{int(part > 0)}"
         call.io.err(f"{blocks} records in\n{blocks} records out\n".encode())
-        if said.get("status") != "noxfer":
+        if operands.get("status") != "noxfer":
             call.io.err(_summary(call, len(data), seconds).encode())
     return 0
 
@@ -70,8 +70,8 @@ def _noise(call: Call, size: int) -> bytes:
     return (block * (size // len(block) + 1))[:size] if block else b""
 
 
-async def _output(call: Call, said: dict[str, str], data: bytes, size: int) -> None:
-    path = said.get("of", "")
+async def _output(call: Call, operands: dict[str, str], data: bytes, size: int) -> None:
+    path = operands.get("of", "")
     if not path:
         await call.write(data)
         return
@@ -84,8 +84,8 @@ async def _output(call: Call, said: dict[str, str], data: bytes, size: int) -> N
             stream(data[at : at + PIECE])
             await call.work(PIECE // 50)
         return
-    at = _number(call, said.get("seek", "0")) * size
-    keep = "notrunc" in said.get("conv", "").split(",")
+    at = _number(call, operands.get("seek", "0")) * size
+    keep = "notrunc" in operands.get("conv", "").split(",")
     before = b""
     if (at or keep) and call.machine.look(full) is not None:
         before = call.machine.read(full)
@@ -101,10 +101,10 @@ async def _output(call: Call, said: dict[str, str], data: bytes, size: int) -> N
 
 
 def _number(call: Call, text: str) -> int:
-    found = re.fullmatch(r"(\d{1,9})([a-zA-Z]{0,2})", text)
-    if found is None or found[2] not in _UNITS:
+    match = re.fullmatch(r"(\d{1,9})([a-zA-Z]{0,2})", text)
+    if match is None or match[2] not in _UNITS:
         raise CommandError(f"{call.name}: invalid number: '{text}'", 1)
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def _summary(call: Call, size: int, seconds: float) -> str:
@@ -113,11 +113,11 @@ def _summary(call: Call, size: int, seconds: float) -> str:
         return f"{size} bytes ({_short(size, 1024)}B) copied, {seconds:.6f} seconds, " + (
             f"{_short(int(rate), 1024)}B/s\n"
         )
-    said = f"{size} bytes"
+    summary = f"{size} bytes"
     if size >= 1000:
-        said += f" ({_spaced(size, 1000)}B"
-        said += f", {_spaced(size, 1024)}iB)" if size >= 1024 else ")"
-    return f"{said} copied, {seconds:.6g} s, {_spaced(int(rate), 1000)}B/s\n"
+        summary += f" ({_spaced(size, 1000)}B"
+        summary += f", {_spaced(size, 1024)}iB)" if size >= 1024 else ")"
+    return f"{summary} copied, {seconds:.6g} s, {_spaced(int(rate), 1000)}B/s\n"
 
 
 def _short(size: int, step: int) -> str:
@@ -171,10 +171,10 @@ async def gzip(call: Call) -> int:
 
 
 def _is_file(call: Call, path: str, *, back: bool) -> bool:
-    found = call.machine.look(call.path(path))
-    if found is None:
+    file = call.machine.look(call.path(path))
+    if file is None:
         call.err(f"{path}: No such file or directory")
-    elif isinstance(found, Folder):
+    elif isinstance(file, Folder):
         call.err(f"{path} is a directory -- ignored")
     elif back and not path.endswith(".gz") and call.name != "zcat":
         call.err(f"{path}: unknown suffix -- ignored")

@@ -53,7 +53,7 @@ async def tr(call: Call) -> int:
 
 def _table(flags: dict[str, str], args: list[str]) -> _Table:
     first = _letters(args[0])
-    same: dict[int, str | int | None] = {ord(one): one for one in first}
+    same: dict[int, str | int | None] = {ord(letter): letter for letter in first}
     if "d" in flags:
         return _Table(same, None) if "c" in flags else _Table(dict.fromkeys(same))
     if len(args) < 2:
@@ -62,8 +62,8 @@ def _table(flags: dict[str, str], args: list[str]) -> _Table:
     if "c" in flags:
         return _Table(same, second[-1])
     places: dict[int, str | int | None] = {}
-    for place, one in enumerate(first):
-        places[ord(one)] = second[min(place, len(second) - 1)]
+    for place, cell in enumerate(first):
+        places[ord(cell)] = second[min(place, len(second) - 1)]
     return _Table(places)
 
 
@@ -72,8 +72,8 @@ def _letters(text: str) -> str:
         "[:upper:]": "A-Z", "[:lower:]": "a-z", "[:digit:]": "0-9", "[:space:]": " \t\n\r",
         "[:alpha:]": "A-Za-z", "[:alnum:]": "A-Za-z0-9",
     }  # fmt: skip
-    for name, letters in names.items():
-        text = text.replace(name, letters)
+    for name, names_of in names.items():
+        text = text.replace(name, names_of)
     text = filters.unescaped(text)
     return re.sub(
         r"([a-z])-([a-z])|([A-Z])-([A-Z])|(\d)-(\d)",
@@ -84,11 +84,11 @@ def _letters(text: str) -> str:
 
 async def cut(call: Call) -> int:
     flags, paths = options(call, "sn", "dfcb")
-    said = flags.get("f") or flags.get("c") or flags.get("b") or ""
-    ranges = _ranges(said)
+    listed = flags.get("f") or flags.get("c") or flags.get("b") or ""
+    ranges = _ranges(listed)
     mark = flags.get("d", "\t") or "\t"
-    found, code = await filters.inputs(call, paths)
-    for _name, data in found:
+    files, code = await filters.inputs(call, paths)
+    for _name, data in files:
         async for batch in filters.batches(call, data):
             if "f" in flags:
                 rows = [
@@ -101,19 +101,19 @@ async def cut(call: Call) -> int:
     return code
 
 
-def _ranges(said: str) -> list[tuple[int, int | None]]:
+def _ranges(text: str) -> list[tuple[int, int | None]]:
     """(before the first, the last) of what is wanted, in order, none of it twice."""
-    parts = [re.fullmatch(r"(\d{0,6})(-?)(\d{0,6})", one) for one in said.split(",")[:RANGES_MAX]]
-    if not said or not all(parts):
+    parts = [re.fullmatch(r"(\d{0,6})(-?)(\d{0,6})", part) for part in text.split(",")[:RANGES_MAX]]
+    if not text or not all(parts):
         raise CommandError("cut: expected a list of bytes, characters, or fields", 1)
-    found = []
+    ranges = []
     for part in parts:
         assert part is not None
         low = int(part[1] or 1)
-        found.append((low - 1, int(part[3]) if part[3] else None if part[2] else low))
+        ranges.append((low - 1, int(part[3]) if part[3] else None if part[2] else low))
     out: list[tuple[int, int | None]] = []
     end: int | None = 0
-    for start, last in sorted(found, key=lambda one: one[0]):
+    for start, last in sorted(ranges, key=lambda columns: columns[0]):
         if end is None:
             break
         if last is None or last > end:

@@ -45,18 +45,18 @@ async def ls(call: Call) -> int:
     plain: list[tuple[str, Node]] = []
     folders: list[tuple[str, Folder]] = []
     for path in paths or ["."]:
-        found = call.machine.look(call.path(path), follow="l" not in flags or path.endswith("/"))
-        if found is None:
+        file = call.machine.look(call.path(path), follow="l" not in flags or path.endswith("/"))
+        if file is None:
             why = f"{path}: No such file or directory"
             if call.machine.is_busybox:
                 call.err(why)
             else:
                 call.err(f"cannot access '{path}': No such file or directory")
             code = 1 if call.machine.is_busybox else 2
-        elif isinstance(found, Folder) and "d" not in flags:
-            folders.append((path, found))
+        elif isinstance(file, Folder) and "d" not in flags:
+            folders.append((path, file))
         else:
-            plain.append((path, found))
+            plain.append((path, file))
     _listed(call, plain, flags)
     await call.work(ENTRY * sum(len(folder.entries) for _, folder in folders))
     for place, (path, folder) in enumerate(folders):
@@ -96,7 +96,7 @@ def _listed(call: Call, entries: list[tuple[str, Node]], flags: dict[str, str]) 
         links = 2 if isinstance(node, Folder) else 1
         arrow = f" -> {node.target}" if isinstance(node, Link) else ""
         owner = (0, 0) if isinstance(node, Link) else node.owner
-        user, group = ("root" if one == 0 else str(one) for one in owner)
+        user, group = ("root" if part == 0 else str(part) for part in owner)
         user = (
             f"{links:4d} {user:<8} {group:<8} "
             if call.machine.is_busybox
@@ -112,12 +112,12 @@ async def mkdir(call: Call) -> int:
         try:
             call.machine.files.mkdir(call.path(path), call.runner.now, parents="p" in flags)
         except FileError as error:
-            said = (
+            failure = (
                 f"can't create directory '{path}'"
                 if call.machine.is_busybox
                 else (f"cannot create directory '{path}'")
             )
-            call.err(f"{said}: {error}")
+            call.err(f"{failure}: {error}")
             code = 1
     return code
 
@@ -135,10 +135,10 @@ async def rm(call: Call) -> int:
         except FileError as error:
             if "f" in flags and "No such file" in str(error):
                 continue
-            said = (
+            failure = (
                 f"can't remove '{path}'" if call.machine.is_busybox else f"cannot remove '{path}'"
             )
-            call.err(f"{said}: {error}")
+            call.err(f"{failure}: {error}")
             code = 1
     return code
 
@@ -146,9 +146,9 @@ async def rm(call: Call) -> int:
 async def touch(call: Call) -> int:
     _flags, paths = options(call, "acm", "dtr")
     for path in paths:
-        found = call.machine.look(call.path(path))
-        if not isinstance(found, Folder):
-            data = found.data if isinstance(found, File) else b""
+        file = call.machine.look(call.path(path))
+        if not isinstance(file, Folder):
+            data = file.data if isinstance(file, File) else b""
             call.machine.files.write(call.path(path), data, call.runner.now)
     return 0
 
@@ -163,14 +163,14 @@ async def cp(call: Call) -> int:
     for source in sources:
         origin = call.path(source)
         goal = call.path(f"{target}/{origin.rpartition('/')[2]}" if into else target)
-        found = call.machine.look(origin)
-        if found is None:
-            said = (
+        file = call.machine.look(origin)
+        if file is None:
+            failure = (
                 f"can't stat '{source}'" if call.machine.is_busybox else f"cannot stat '{source}'"
             )
-            call.err(f"{said}: No such file or directory")
+            call.err(f"{failure}: No such file or directory")
             code = 1
-        elif isinstance(found, Folder) and call.name == "cp" and not flags:
+        elif isinstance(file, Folder) and call.name == "cp" and not flags:
             call.err(f"omitting directory '{source}'")
             code = 1
         elif (goal + "/").startswith(origin + "/"):
@@ -214,30 +214,33 @@ async def chmod(call: Call) -> int:
     if len(args) < 2:
         raise CommandError(f"{call.name}: missing operand", 1)
     for path in args[1:]:
-        found = call.machine.look(call.path(path))
-        if found is None or isinstance(found, Link):
+        file = call.machine.look(call.path(path))
+        if file is None or isinstance(file, Link):
             call.err(f"{path}: No such file or directory")
             return 1
         try:
-            _changed(call, args[0], path, found)
+            _changed(call, args[0], path, file)
         except FileError as error:
             call.err(f"{path}: {error}")
             return 1
     return 0
 
 
-def _changed(call: Call, said: str, path: str, found: File | Folder) -> None:
+def _changed(call: Call, owner: str, path: str, file: File | Folder) -> None:
     if call.name == "chown":
-        user, _, group = said.replace(".", ":").partition(":")
+        user, _, group = owner.replace(".", ":").partition(":")
         numbers = [
-            0 if one in ("", "root") else int(one) if one.isdigit() else -1 for one in (user, group)
+            0 if part in ("", "root") else int(part) if part.isdigit() else -1
+            for part in (user, group)
         ]
         if -1 in numbers:
-            raise FileError(f"unknown user {said}")
+            raise FileError(f"unknown user {owner}")
         call.machine.files.chown(call.path(path), (numbers[0], numbers[1]))
     if call.name == "chmod":
-        mode = int(said, 8) & 0o7777 if said.isdigit() and not set(said) & set("89") else found.mode
-        if "+x" in said:
+        mode = (
+            int(owner, 8) & 0o7777 if owner.isdigit() and not set(owner) & set("89") else file.mode
+        )
+        if "+x" in owner:
             mode |= 0o111
         call.machine.files.chmod(call.path(path), mode)
 
@@ -281,17 +284,17 @@ async def du(call: Call) -> int:
         for _, node in call.machine.files.walk(call.path(path)):
             await call.work(2)
             size += _size(node)
-        said = f"{size / 1024:.1f}K" if "h" in flags else str(max(4, size // 1024))
-        call.out(f"{said}\t{path}\n")
+        amount = f"{size / 1024:.1f}K" if "h" in flags else str(max(4, size // 1024))
+        call.out(f"{amount}\t{path}\n")
     return 0
 
 
 async def readlink(call: Call) -> int:
     flags, paths = options(call, "fn")
     for path in paths:
-        found = call.machine.files.find(call.path(path), follow=False)
-        if isinstance(found, Link) and "f" not in flags:
-            call.out(found.target + "\n")
+        file = call.machine.files.find(call.path(path), follow=False)
+        if isinstance(file, Link) and "f" not in flags:
+            call.out(file.target + "\n")
         elif "f" in flags or call.name == "realpath":
             call.out(call.path(path) + "\n")
         else:
@@ -346,10 +349,10 @@ async def _packed(call: Call, where: str, paths: list[str]) -> tuple[bytes, int]
                 call.err(f"{path}: {why if call.machine.is_busybox else 'Cannot stat: ' + why}")
                 code = 1 if call.machine.is_busybox else 2
                 continue
-            for found, node in call.machine.files.walk(base):
+            for file, node in call.machine.files.walk(base):
                 call.hold(TAPE_BLOCK + _size(node))
                 await call.work(TAPED + _size(node) // COPIED)
-                name = path.rstrip("/") + found[len(base.rstrip("/")) :]
+                name = path.rstrip("/") + file[len(base.rstrip("/")) :]
                 entry = tarfile.TarInfo(name.lstrip("/") or ".")
                 entry.uname = entry.gname = "root"
                 data = b""

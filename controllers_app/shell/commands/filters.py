@@ -93,13 +93,13 @@ async def echo(call: Call) -> int:
 
 
 def unescaped(text: str) -> str:
-    def one(found: re.Match[str]) -> str:
-        said = found[1]
-        if said[0] == "0" or said.isdigit():
-            return chr(int(said, 8) & 255)
-        if said[0] == "x":
-            return chr(int(said[1:], 16))
-        return ESCAPES.get(said, "\033" if said == "e" else "\\" + said)
+    def one(match: re.Match[str]) -> str:
+        escape = match[1]
+        if escape[0] == "0" or escape.isdigit():
+            return chr(int(escape, 8) & 255)
+        if escape[0] == "x":
+            return chr(int(escape[1:], 16))
+        return ESCAPES.get(escape, "\033" if escape == "e" else "\\" + escape)
 
     return re.sub(r"\\(0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", one, text)
 
@@ -109,7 +109,7 @@ async def printf(call: Call) -> int:
         raise CommandError("printf: usage: printf FORMAT [ARGUMENT...]", 1)
     form, *args = call.args
     pieces = re.split(r"(%%|%[-+ 0#]*\d{0,3}(?:\.\d{0,3})?[a-zA-Z])", unescaped(form))
-    has = any(one != "%%" for one in pieces[1::2])
+    has = any(piece != "%%" for piece in pieces[1::2])
     await call.work(len(form) // 2)
     while True:
         for number, piece in enumerate(pieces):
@@ -151,9 +151,9 @@ async def cat(call: Call) -> int:
             call.io.out(typed)
             await call.work(2 + len(typed) // LETTERS)
         return 0
-    found, code = await inputs(call, paths)
+    files, code = await inputs(call, paths)
     number = 0
-    for _name, data in found:
+    for _name, data in files:
         if "n" not in flags:
             await call.write(data)
             continue
@@ -179,23 +179,23 @@ async def head(call: Call) -> int:
             call.io.out(line)
             await call.work(2 + len(line) // LETTERS)
         return 0
-    found, code = await inputs(call, paths)
-    for place, (name, data) in enumerate(found):
-        if len(found) > 1:
+    files, code = await inputs(call, paths)
+    for place, (name, data) in enumerate(files):
+        if len(files) > 1:
             call.out(("\n" if place else "") + f"==> {name} <==\n")
         if "c" in flags:
             count = count_of(flags["c"])
             await call.write(data[:count] if first else data[max(0, len(data) - count) :])
             continue
-        said = flags.get("n", "10")
-        count = count_of(said.lstrip("+-"))
-        if said.startswith("+") and not first:
+        lines = flags.get("n", "10")
+        count = count_of(lines.lstrip("+-"))
+        if lines.startswith("+") and not first:
             start, end = await _after(call, data, count - 1), len(data)
         elif first:
             start, end = (
                 0,
                 await _before(call, data, count)
-                if said[0] == "-"
+                if lines[0] == "-"
                 else await _after(call, data, count),
             )
         else:
@@ -250,16 +250,16 @@ def count_of(text: str) -> int:
 
 async def wc(call: Call) -> int:
     flags, paths = options(call, "lwcm")
-    found, code = await inputs(call, paths)
+    files, code = await inputs(call, paths)
     total = [0, 0, 0]
-    for name, data in found:
+    for name, data in files:
         counts = [data.count(b"\n"), 0, len(data)]
         async for batch in batches(call, data):
             counts[1] += sum(len(line.split()) for line in batch)
             await call.work(1 + len(batch))
         total = [a + b for a, b in zip(total, counts, strict=True)]
         _counted(call, flags, counts, name)
-    if len(found) > 1:
+    if len(files) > 1:
         _counted(call, flags, total, "total")
     return code
 
@@ -269,7 +269,9 @@ def _counted(call: Call, flags: dict[str, str], counts: list[int], name: str) ->
     if len(wanted) == 1:
         call.out(f"{wanted[0]} {name}".rstrip() + "\n")
     else:
-        call.out(" ".join(f"{one:8d}" for one in wanted) + (f" {name}" if name else "") + "\n")
+        call.out(
+            " ".join(f"{column:8d}" for column in wanted) + (f" {name}" if name else "") + "\n"
+        )
 
 
 async def seq(call: Call) -> int:
@@ -306,8 +308,8 @@ async def tee(call: Call) -> int:
 
 async def _appended(call: Call, paths: list[str], data: bytes) -> None:
     for path in paths if data else ():
-        found = call.machine.look(call.path(path))
-        await call.work(1 + (len(found.data) // COPIED if isinstance(found, File) else 0))
+        file = call.machine.look(call.path(path))
+        await call.work(1 + (len(file.data) // COPIED if isinstance(file, File) else 0))
         call.machine.files.write(call.path(path), data, call.runner.now, append=True)
 
 
@@ -320,8 +322,8 @@ async def yes(call: Call) -> int:
 
 async def base64_(call: Call) -> int:
     flags, paths = options(call, "di", "w")
-    found, code = await inputs(call, paths)
-    for _name, data in found:
+    files, code = await inputs(call, paths)
+    for _name, data in files:
         if "d" in flags:
             await call.work(len(data) // LETTERS)
             try:

@@ -26,24 +26,24 @@ async def grep(call: Call) -> int:
     if "r" in flags:
         paths = [
             path
-            for one in paths or ["."]
-            for path, node in call.machine.files.walk(call.path(one))
+            for root in paths or ["."]
+            for path, node in call.machine.files.walk(call.path(root))
             if isinstance(node, File)
         ]
     await call.work(regex.COMPILE * (1 + len(pattern)))
     matcher = _matcher(call, pattern, flags)
     if not paths and not set(flags) & set("clABC"):
         return await _as_it_comes(call, matcher, flags)
-    found, code = await filters.inputs(call, paths)
+    files, code = await filters.inputs(call, paths)
     some = False
-    for name, data in found:
-        shown = name if (len(found) > 1 or "H" in flags) and "h" not in flags else ""
+    for name, data in files:
+        shown = name if (len(files) > 1 or "H" in flags) and "h" not in flags else ""
         hits = await _file(call, matcher, flags, shown, data)
         some = some or hits > 0
         if some and "q" in flags:
             return 0
         if "c" in flags:
-            call.out(f"{name}:{hits}\n" if len(found) > 1 else f"{hits}\n")
+            call.out(f"{name}:{hits}\n" if len(files) > 1 else f"{hits}\n")
         elif "l" in flags and hits:
             call.out(f"{name}\n")
     return 0 if some else max(1, code * 2)

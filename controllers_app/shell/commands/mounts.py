@@ -19,8 +19,8 @@ _UNITS = "KMGT"
 
 
 async def df(call: Call) -> int:
-    found, paths = options(call, "hkP")
-    human = "h" in found
+    parsed, paths = options(call, "hkP")
+    human = "h" in parsed
     disks = call.machine.disks()
     rows = [_holding(call, disks, path) for path in paths] if paths else disks
     head = "     Size" if human else "1K-blocks"
@@ -29,8 +29,8 @@ async def df(call: Call) -> int:
         size = DEV_SIZE if path == "/dev" else SIZES.get(name, SIZES["/dev/sda1"])
         used = 0 if name == "tmpfs" else USED
         up = size // 2 if call.machine.is_busybox else size - 1
-        values = [_human(one) if human else str(one) for one in (size, used, size - used)]
-        columns = " ".join(f"{one:>9}" for one in values)
+        values = [_human(amount) if human else str(amount) for amount in (size, used, size - used)]
+        columns = " ".join(f"{value:>9}" for value in values)
         call.out(f"{name:<20} {columns} {(used * 100 + up) // size:3d}% {path}\n")
     return 0
 
@@ -42,7 +42,7 @@ def _holding(call: Call, disks: Sequence[Mount], path: str) -> Mount:
         why = "can't find mount point" if call.machine.is_busybox else "No such file or directory"
         raise CommandError(f"df: {path}: {why}", 1)
     above = [disk for disk in disks if f"{whole}/".startswith(disk[1].rstrip("/") + "/")]
-    return max(above, key=lambda one: len(one[1]))
+    return max(above, key=lambda mount: len(mount[1]))
 
 
 def _human(kib: int) -> str:

@@ -29,10 +29,10 @@ async def nc(call: Call) -> int:
             break
     flags, args = options(call, "zvunlk", "wp", words)
     if "l" in flags:
-        said = flags.get("p") or (args[-1] if args else "")
-        if not said.isdigit() or not 0 < int(said[:6]) < 65536:
+        port = flags.get("p") or (args[-1] if args else "")
+        if not port.isdigit() or not 0 < int(port[:6]) < 65536:
             raise CommandError(USAGE, 1)
-        return await _listened(call, int(said), program, again="k" in flags)
+        return await _listened(call, int(port), program, again="k" in flags)
     if len(args) < 2 or not args[1].isdigit():
         raise CommandError(USAGE, 1)
     return await _connected(call, flags, args[0], int(args[1][:6]), program)
@@ -68,8 +68,8 @@ async def _connected(
         endpoint = call.machine.connect(addresses[0], port)
     except Unreachable as error:
         if error.timed_out:
-            said = flags.get("w", "")
-            await call.runner.sleep(float(said[:6]) if said.isdigit() else TIMEOUT_SECONDS)
+            seconds = flags.get("w", "")
+            await call.runner.sleep(float(seconds[:6]) if seconds.isdigit() else TIMEOUT_SECONDS)
         if "v" in flags or "z" not in flags:
             call.err(f"{where}: {error}")
         return 1
@@ -91,12 +91,12 @@ async def _connected(
 
 async def _talked(call: Call, socket: Socket) -> int:
     """The client's end: what the other side sends is written until it closes."""
-    heard: list[bytes] = []
+    parts: list[bytes] = []
     closed: list[bool] = []
 
     async def hear() -> None:
         while (part := await socket.read()) is not None:
-            heard.append(part)
+            parts.append(part)
             call.runner.poke()
         closed.append(True)
         call.runner.poke()
@@ -105,10 +105,10 @@ async def _talked(call: Call, socket: Socket) -> int:
     hearing = kernel.branch(f"{call.machine.lane} nc", hear())
     saying = kernel.branch(f"{call.machine.lane} nc", _said(call, socket))
     try:
-        while not closed or heard:
-            await call.runner.until(lambda: bool(heard or closed))
-            while heard:
-                call.io.out(heard.pop(0))
+        while not closed or parts:
+            await call.runner.until(lambda: bool(parts or closed))
+            while parts:
+                call.io.out(parts.pop(0))
     finally:
         kernel.cancel(hearing)
         kernel.cancel(saying)

@@ -70,14 +70,14 @@ def _headers_taken(args: list[str], valued: frozenset[str]) -> tuple[list[str], 
 
 def _parsed(url: str) -> tuple[str, int, str, bool]:
     """(host, port, path, by TLS)."""
-    found = _URL.fullmatch(url)
-    if found is None:
+    match = _URL.fullmatch(url)
+    if match is None:
         raise CommandError(f"bad address '{url[:200]}'", 1)
-    tls = found[1] == "https"
-    path = found[4] or "/"
+    tls = match[1] == "https"
+    path = match[4] or "/"
     return (
-        found[2].strip("[]"),
-        int(found[3] or (443 if tls else 80)),
+        match[2].strip("[]"),
+        int(match[3] or (443 if tls else 80)),
         (path if path.startswith("/") else f"/{path}"),
         tls,
     )
@@ -105,8 +105,8 @@ async def _asked(
         if tls and authorities is not None and not machine.trusts(authorities):
             raise _BadTls(60, "unable to get local issuer certificate")
         if endpoint.tls and not tls:
-            said = b"Client sent an HTTP request to an HTTPS server.\n"
-            return addresses[0], HttpAnswer(400, {"content-type": "text/plain"}, said)
+            message = b"Client sent an HTTP request to an HTTPS server.\n"
+            return addresses[0], HttpAnswer(400, {"content-type": "text/plain"}, message)
         answer = await machine.beside(call.runner, endpoint.answer(port, request))
         return addresses[0], answer
     except Unreachable as error:
@@ -174,8 +174,8 @@ async def wget(call: Call) -> int:
 
 
 def _seconds(text: str | None, standard: float) -> float:
-    found = re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text or "")
-    return float(found[0]) if found else standard
+    match = re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text or "")
+    return float(match[0]) if match else standard
 
 
 async def curl(call: Call) -> int:
@@ -258,9 +258,9 @@ def _curl_shows(
         call.machine.write(call.path(flags["o"]), out, call.runner.now)
     else:
         call.io.out(out)
-    said = flags.get("w", "").replace("\\n", "\n")
+    form = flags.get("w", "").replace("\\n", "\n")
     call.out(
-        said.replace("%{http_code}", str(answer.status)).replace(
+        form.replace("%{http_code}", str(answer.status)).replace(
             "%{response_code}", str(answer.status)
         )
     )
@@ -325,8 +325,8 @@ async def ping(call: Call) -> int:
     if not addresses:
         call.err(f"bad address '{args[0]}'")
         return 1
-    said = flags.get("c", "")
-    count = min(int(said[:6]), PINGS_MAX) if said.isdigit() else PINGS_MAX
+    pings = flags.get("c", "")
+    count = min(int(pings[:6]), PINGS_MAX) if pings.isdigit() else PINGS_MAX
     address = addresses[0]
     call.out(f"PING {args[0]} ({address}): 56 data bytes\n")
     alive = call.machine.is_there(address)

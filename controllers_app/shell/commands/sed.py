@@ -55,8 +55,8 @@ async def sed(call: Call) -> int:
     script = flags.get("e") or (args.pop(0) if args else "")
     await call.work(len(script) * regex.COMPILE)
     steps = _steps(script, extended="r" in flags or "E" in flags)
-    found, code = await filters.inputs(call, args)
-    for path, data in found:
+    files, code = await filters.inputs(call, args)
+    for path, data in files:
         kept: list[str] = []
         number, total = 0, data.count(b"\n") + (not data.endswith(b"\n"))
         async for batch in filters.batches(call, data):
@@ -76,7 +76,7 @@ async def sed(call: Call) -> int:
             if number < total and not goes_on:
                 break
         if "i" in flags and path:
-            made = "".join(f"{one}\n" for one in kept).encode("utf-8", "surrogateescape")
+            made = "".join(f"{line}\n" for line in kept).encode("utf-8", "surrogateescape")
             call.machine.files.write(call.path(path), made, call.runner.now)
     return code
 
@@ -98,8 +98,8 @@ def _steps(script: str, *, extended: bool) -> list[Step]:
 
 
 def _between(script: str, at: int) -> int:
-    found = _BETWEEN.match(script, at)
-    return at if found is None else found.end()
+    match = _BETWEEN.match(script, at)
+    return at if match is None else match.end()
 
 
 def _unknown(script: str, at: int) -> CommandError:
@@ -108,11 +108,11 @@ def _unknown(script: str, at: int) -> CommandError:
 
 def _step(script: str, at: int, *, extended: bool) -> tuple[Step, int]:
     """(one command, where it ends)"""
-    found = _ADDRESS.match(script, at)
-    command = script[found.end() : found.end() + 1] if found is not None else ""
-    if found is None or not command or command not in "sdpq":
+    match = _ADDRESS.match(script, at)
+    command = script[match.end() : match.end() + 1] if match is not None else ""
+    if match is None or not command or command not in "sdpq":
         raise _unknown(script, at)
-    first, last, only_last, text = found.groups()
+    first, last, only_last, text = match.groups()
     wanted = None
     if text is not None:
         wanted = _compiled(text.replace("\\/", "/"), extended=extended)
@@ -120,20 +120,20 @@ def _step(script: str, at: int, *, extended: bool) -> tuple[Step, int]:
         command, int(first or 0),
         None if last == "$" else int(last or first or 0), only_last is not None, wanted,
     )  # fmt: skip
-    end = found.end() + 1
+    end = match.end() + 1
     if command != "s":
         return address, end
     mark = script[end : end + 1]
     old, end = _part(script, end + 1, mark)
     new, end = _part(script, end, mark)
-    said = _FLAGS.match(script, end)
-    assert said is not None
-    digits = "".join(letter for letter in said[0] if letter.isdigit())[:6]
-    pattern = _compiled(old, extended=extended, ignore_case="i" in said[0].lower())
+    flags = _FLAGS.match(script, end)
+    assert flags is not None
+    digits = "".join(letter for letter in flags[0] if letter.isdigit())[:6]
+    pattern = _compiled(old, extended=extended, ignore_case="i" in flags[0].lower())
     return Step(
         command, address.first, address.last, address.only_last, wanted, pattern,
-        _parts(new, pattern), int(digits or 1), "g" in said[0], "p" in said[0],
-    ), said.end()  # fmt: skip
+        _parts(new, pattern), int(digits or 1), "g" in flags[0], "p" in flags[0],
+    ), flags.end()  # fmt: skip
 
 
 def _part(script: str, at: int, mark: str) -> tuple[str, int]:
@@ -208,13 +208,13 @@ async def _substituted(call: Call, step: Step, pattern: Pattern, line: str) -> s
     out: list[str] = []
     at, count, size = 0, 0, 0
     await call.work(pattern.cost(len(line)))
-    for found in pattern.finditer(line):
-        start, end = found.span()
+    for match in pattern.finditer(line):
+        start, end = match.span()
         count += 1
         if count < step.place:
             continue
         piece = line[at:start] + "".join(
-            part if isinstance(part, str) else line[slice(*found.span(part))]
+            part if isinstance(part, str) else line[slice(*match.span(part))]
             for part in step.replacement
         )
         out.append(piece)

@@ -23,9 +23,9 @@ _NUMBER = re.compile(r"\s*-?\d{1,15}(?:\.\d{1,15})?")
 
 async def sort(call: Call) -> int:
     flags, paths = options(call, "nruf", "kt")
-    found, code = await filters.inputs(call, paths)
+    files, code = await filters.inputs(call, paths)
     texts: list[str] = []
-    for _, data in found:
+    for _, data in files:
         texts += await filters.lines(call, data)
     call.hold(KEY_BYTES * len(texts))
     column = int((re.match(r"\d{1,4}", flags.get("k", "")) or ["0"])[0])
@@ -57,7 +57,7 @@ async def sort(call: Call) -> int:
 
 async def uniq(call: Call) -> int:
     flags, paths = options(call, "cdu")
-    found, code = await filters.inputs(call, paths[:1])
+    files, code = await filters.inputs(call, paths[:1])
 
     def shown(line: str, count: int) -> list[str]:
         if ("d" in flags and count == 1) or ("u" in flags and count > 1) or not count:
@@ -65,7 +65,7 @@ async def uniq(call: Call) -> int:
         return [f"{count:7d} {line}" if "c" in flags else line]
 
     before, count = "", 0
-    async for batch in filters.batches(call, found[0][1] if found else b""):
+    async for batch in filters.batches(call, files[0][1] if files else b""):
         rows: list[str] = []
         for line in batch:
             if line != before:

@@ -32,15 +32,15 @@ async def false(_call: Call) -> int:
 async def sleep(call: Call) -> int:
     total = 0.0
     for word in call.args:
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?|\.\d{1,6})([smhd]?)", word)
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?|\.\d{1,6})([smhd]?)", word)
         if word in ("infinity", "inf"):
             total = 1e9
-        elif found is None:
+        elif match is None:
             call.err(f"invalid number '{word}'" if call.machine.is_busybox
                      else f"invalid time interval '{word}'")  # fmt: skip
             return 1
         else:
-            total += float(found[1]) * _UNITS[found[2]]
+            total += float(match[1]) * _UNITS[match[2]]
     if not call.args:
         call.err("missing operand")
         return 1
@@ -65,9 +65,9 @@ async def identity(call: Call) -> int:
     elif "-u" in call.args:
         call.out(f"{name if '-n' in call.args else uid}\n")
     else:
-        said = "(root)" if uid == 0 else ""
+        called = "(root)" if uid == 0 else ""
         groups = "" if uid else ",10(wheel)" * call.machine.is_busybox
-        call.out(f"uid={uid}{said} gid={uid and 0}(root) groups=0(root){groups}\n")
+        call.out(f"uid={uid}{called} gid={uid and 0}(root) groups=0(root){groups}\n")
     return 0
 
 
@@ -79,12 +79,12 @@ async def date(call: Call) -> int:
         if word.startswith("+"):
             form = word[1:201]
         elif word == "-d" or name == "--date":
-            said = text if equals else rest.pop(0) if rest else ""
-            found = timeformat.parsed(said, at)
-            if found is None:
-                call.err(f"invalid date '{said}'")
+            given = text if equals else rest.pop(0) if rest else ""
+            moment = timeformat.parsed(given, at)
+            if moment is None:
+                call.err(f"invalid date '{given}'")
                 return 1
-            at = found
+            at = moment
         elif word.startswith("-I"):
             form = "%Y-%m-%dT%H:%M:%S+00:00" if word == "-Iseconds" else "%Y-%m-%d"
         elif word in ("-R", "--rfc-email"):
@@ -128,8 +128,8 @@ async def uname(call: Call) -> int:
     else:
         words = {"s": "Linux", "n": call.machine.hostname, "r": "6.1.0-simulated",
                  "v": "#1 SMP", "m": "x86_64", "p": "x86_64", "o": "GNU/Linux"}  # fmt: skip
-        said = [words[one] for one in "snrvmpo" if one in flags] or ["Linux"]
-        call.out(" ".join(said) + "\n")
+        shown = [words[flag] for flag in "snrvmpo" if flag in flags] or ["Linux"]
+        call.out(" ".join(shown) + "\n")
     return 0
 
 
@@ -172,11 +172,11 @@ async def uptime(call: Call) -> int:
 
 
 async def which(call: Call) -> int:
-    found = [call.machine.where(argument) for argument in call.args if not argument.startswith("-")]
-    for path in found:
+    paths = [call.machine.where(argument) for argument in call.args if not argument.startswith("-")]
+    for path in paths:
         if path is not None:
             call.out(path + "\n")
-    return int(None in found)
+    return int(None in paths)
 
 
 async def shell(call: Call) -> int:
@@ -229,13 +229,13 @@ async def timeout(call: Call) -> int:
             seconds = args.pop(0)
     if seconds is None and args:
         seconds = args.pop(0)
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)", seconds or "")
-    if not args or found is None:
-        why = "missing operand" if found else f"invalid time interval '{seconds or ''}'"
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)", seconds or "")
+    if not args or match is None:
+        why = "missing operand" if match else f"invalid time interval '{seconds or ''}'"
         raise CommandError(f"timeout: {why}", 1 if call.machine.is_busybox else 125)
     runner, before = call.runner, call.runner.deadline
-    due = runner.now + int(float(found[1]) * _UNITS[found[2]] * SECOND)
-    if float(found[1]):
+    due = runner.now + int(float(match[1]) * _UNITS[match[2]] * SECOND)
+    if float(match[1]):
         runner.deadline = due if before is None else min(due, before)
     try:
         code = await call.shell.child().call(args, call.io)
@@ -278,7 +278,10 @@ async def xargs(call: Call) -> int:
                 raise CommandError("xargs: argument list too long", 1)
             line = [argument.replace(mark, group[0]) for argument in args or ["echo"]]
         else:
-            line = [*(args or ["echo"]), *(part for one in group for part in _parts(one, flags))]
+            line = [
+                *(args or ["echo"]),
+                *(part for process in group for part in _parts(process, flags)),
+            ]
         if "t" in flags:
             call.io.err(f"{' '.join(line)}\n".encode("utf-8", "surrogateescape"))
         ended = await call.shell.child().call(line, call.io)
@@ -286,21 +289,21 @@ async def xargs(call: Call) -> int:
     return code
 
 
-def _leading(call: Call, letters: str, valued: str) -> tuple[dict[str, str], list[str]]:
+def _leading(call: Call, accepted: str, valued: str) -> tuple[dict[str, str], list[str]]:
     """Options up to the first word that is none: what follows belongs to another command."""
     args = list(call.args)
     end = 0
     while end < len(args) and args[end].startswith("-") and len(args[end]) > 1:
         end += 2 if args[end][-1] in valued and len(args[end]) == 2 else 1
-    return options(call, letters, valued, args[:end])[0], args[end:]
+    return options(call, accepted, valued, args[:end])[0], args[end:]
 
 
 def _quoted_words(text: str) -> list[str]:
     out: list[str] = []
     at = 0
-    while len(out) < XARGS_MAX and (found := _WORD.match(text, at)) is not None:
-        out.append(_QUOTED.sub(lambda part: part[1] or part[2] or part[3] or "", found[1]))
-        at = found.end()
+    while len(out) < XARGS_MAX and (match := _WORD.match(text, at)) is not None:
+        out.append(_QUOTED.sub(lambda part: part[1] or part[2] or part[3] or "", match[1]))
+        at = match.end()
     if len(out) < XARGS_MAX and text[at:].strip():
         raise CommandError("xargs: unmatched quote", 1)
     return out

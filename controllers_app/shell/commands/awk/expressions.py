@@ -53,7 +53,7 @@ class Expressions:
         """A new $0."""
         self._line, self._stale = record, False
         cut = await self.cut(record, self.text("FS"))
-        self._fields = [Field(one) for one in cut]
+        self._fields = [Field(item) for item in cut]
 
     async def cut(self, text: str, separator: str) -> list[str]:
         await self.call.work(1 + len(text) // LETTERS)
@@ -70,9 +70,9 @@ class Expressions:
     async def split(self, pattern: Pattern, text: str) -> list[str]:
         out: list[str] = []
         at = 0
-        async for found in self.matches(pattern, text):
-            out.append(text[at : found.start()])
-            at = found.end()
+        async for match in self.matches(pattern, text):
+            out.append(text[at : match.start()])
+            at = match.end()
             if len(out) >= FIELDS_MAX:
                 return out
         return [*out, text[at:]]
@@ -80,10 +80,10 @@ class Expressions:
     async def matches(self, pattern: Pattern, text: str) -> AsyncIterator[Any]:
         """All matches, some at a time."""
         await self.call.work(pattern.cost(len(text)))
-        for at, found in enumerate(pattern.finditer(text), 1):
-            yield found
+        for at, match in enumerate(pattern.finditer(text), 1):
+            yield match
             if at % MATCHES_A_TURN == 0:
-                await self.call.work(MATCHES_A_TURN * pattern.cost(len(text) - found.end()))
+                await self.call.work(MATCHES_A_TURN * pattern.cost(len(text) - match.end()))
 
     def record(self) -> str:
         if self._stale:
@@ -103,8 +103,8 @@ class Expressions:
             return value
         if math.isfinite(value) and value == int(value) and abs(value) < 1e16:
             return str(int(value))
-        said = str(self._variables[form])
-        return shown(said if _FORMAT.fullmatch(said) else "%.6g", value)
+        text = str(self._variables[form])
+        return shown(text if _FORMAT.fullmatch(text) else "%.6g", value)
 
     async def value(self, node: Node) -> Value:
         kind = node[0]
@@ -115,11 +115,11 @@ class Expressions:
         if kind == "field":
             return await self._field(int(number(await self.value(node[1]))))
         if kind == "group":
-            found = [await self.value(one) for one in node[1]]
+            values = [await self.value(part) for part in node[1]]
             return (
-                found[0]
-                if len(found) == 1
-                else joined(self.text("SUBSEP"), map(self.string, found))
+                values[0]
+                if len(values) == 1
+                else joined(self.text("SUBSEP"), map(self.string, values))
             )
         handler: Callable[[Node], Awaitable[Value]] = getattr(self, f"_on_{kind}")
         return await handler(node)
@@ -137,8 +137,8 @@ class Expressions:
         return self._fields[at - 1] if at <= len(self._fields) else None
 
     async def _key(self, subscripts: list[Node]) -> str:
-        found = [self.string(await self.value(subscript)) for subscript in subscripts]
-        return found[0] if len(found) == 1 else joined(self.text("SUBSEP"), found)
+        keys = [self.string(await self.value(subscript)) for subscript in subscripts]
+        return keys[0] if len(keys) == 1 else joined(self.text("SUBSEP"), keys)
 
     async def set(self, target: Node, value: Value) -> None:
         if isinstance(value, str) and len(value) > TEXT_MAX:
@@ -211,8 +211,8 @@ class Expressions:
         return float(not truth(await self.value(node[2])))
 
     async def _on_sign(self, node: Node) -> Value:
-        found = number(await self.value(node[2]))
-        return -found if node[1] == "-" else found
+        amount = number(await self.value(node[2]))
+        return -amount if node[1] == "-" else amount
 
     async def _on_choose(self, node: Node) -> Value:
         return await self.value(node[2] if truth(await self.value(node[1])) else node[3])
@@ -236,13 +236,13 @@ class Expressions:
 
     async def _on_compare(self, node: Node) -> Value:
         left, right = await self.value(node[2]), await self.value(node[3])
-        one: Any = numeric(left)
+        first: Any = numeric(left)
         other: Any = numeric(right)
-        if one is None or other is None:
-            one, other = self.string(left), self.string(right)
+        if first is None or other is None:
+            first, other = self.string(left), self.string(right)
         return float(
-            {"<": one < other, "<=": one <= other, "==": one == other, "!=": one != other,
-             ">": one > other, ">=": one >= other}[node[1]]
+            {"<": first < other, "<=": first <= other, "==": first == other, "!=": first != other,
+             ">": first > other, ">=": first >= other}[node[1]]
         )  # fmt: skip
 
     async def _on_assign(self, node: Node) -> Value:
@@ -267,10 +267,10 @@ class Expressions:
             raise parser.failed(1, "Not enough arguments")
         rest = iter(values[1:])
         form, out, at, size = self.string(values[0]), [], 0, 0
-        for found in _FORMAT.finditer(form):
-            piece = form[at : found.start()] + self._piece(found[0], rest)
+        for match in _FORMAT.finditer(form):
+            piece = form[at : match.start()] + self._piece(match[0], rest)
             out.append(piece)
-            at = found.end()
+            at = match.end()
             size += len(piece)
             await self.call.work(1 + len(piece) // LETTERS)
             if size > TEXT_MAX:

@@ -70,9 +70,9 @@ async def call(program: Program, name: str, given: list[Node]) -> Value:
         return await _substitute(program, given, all_=name == "gsub")
     if name == "match":
         return await _match(program, given)
-    values = [await program.value(one) for one in given]
+    values = [await program.value(value) for value in given]
     if name in _MATH or name == "atan2":
-        return _count(name, [number(one) for one in values])
+        return _count(name, [number(value) for value in values])
     if name == "rand":
         return program.call.machine.random() % _RANDOM / _RANDOM
     if name == "systime":
@@ -96,7 +96,7 @@ def _count(name: str, numbers: list[float]) -> Value:
 
 
 def _text(program: Program, name: str, values: list[Value]) -> Value:
-    given = [program.string(one) for one in values]
+    given = [program.string(value) for value in values]
     if name == "length":
         return float(len(given[0] if given else program.record()))
     if not given or (name in ("index", "substr") and len(given) < 2):
@@ -134,11 +134,11 @@ async def _substitute(program: Program, given: list[Node], *, all_: bool) -> Val
     before = program.string(await program.value(target))
     out, at, count = [], 0, 0
     size = len(before)
-    async for found in program.matches(await program.pattern(given[0]), before):
-        text = before[found.start() : found.end()]
+    async for matches in program.matches(await program.pattern(given[0]), before):
+        text = before[matches.start() : matches.end()]
         made = _MARK.sub(lambda mark: mark[1] or text, replacement)  # noqa: B023
-        out.append(before[at : found.start()] + made)
-        at = found.end()
+        out.append(before[at : matches.start()] + made)
+        at = matches.end()
         size += len(made)
         await program.bounded(made)
         count += 1
@@ -153,8 +153,8 @@ async def _match(program: Program, given: list[Node]) -> Value:
     text = program.string(await program.value(given[0]))
     pattern = await program.pattern(given[1])
     await program.call.work(pattern.cost(len(text)))
-    found = pattern.search(text)
-    start, length = (found.start() + 1, found.end() - found.start()) if found else (0, -1)
+    match = pattern.search(text)
+    start, length = (match.start() + 1, match.end() - match.start()) if match else (0, -1)
     await program.set(("variable", "RSTART"), float(start))
     await program.set(("variable", "RLENGTH"), float(length))
     return float(start)

@@ -69,36 +69,36 @@ def _tokens(source: str) -> list[Token]:
     at, line = 0, 1
     while at < len(source):
         before = out[-1].kind if out else ""
-        ends = before in ("number", "string", "name", "ere", ")", "]", "$", "++", "--")
-        found = None if ends else _ERE.match(source, at)
-        if found is not None:
-            out.append(Token("ere", found[1].replace("\\/", "/"), line))
+        ends_operand = before in ("number", "string", "name", "ere", ")", "]", "$", "++", "--")
+        match = None if ends_operand else _ERE.match(source, at)
+        if match is not None:
+            out.append(Token("ere", match[1].replace("\\/", "/"), line))
         else:
-            found = _TOKEN.match(source, at)
-            if found is None:
+            match = _TOKEN.match(source, at)
+            if match is None:
                 raise failed(line, "Unexpected token")
-            kind, text = str(found.lastgroup), found[0]
+            kind, text = str(match.lastgroup), match[0]
             if kind == "name" and text in _REFUSED:
                 raise failed(line, f"{text} is not simulated")
             if kind == "string":
                 out.append(Token(kind, unescaped(text[1:-1]), line))
             elif kind != "space":
                 own = kind == "op" or text in _KEYWORDS
-                glued = source[found.end() : found.end() + 1] == "("
+                glued = source[match.end() : match.end() + 1] == "("
                 out.append(Token(text if own else kind, text, line, glued))
-        line += found[0].count("\n")
-        at = found.end()
+        line += match[0].count("\n")
+        at = match.end()
     return [*out, Token("end", "", line)]
 
 
 def unescaped(text: str) -> str:
     """A string as it is written in a program."""
 
-    def one(found: re.Match[str]) -> str:
-        said = found[1]
-        if said[0] in "01234567":
-            return chr(int(said, 8) & 255)
-        return ESCAPES.get(said, said if said in '"/' else "\\" + said)
+    def one(match: re.Match[str]) -> str:
+        escape = match[1]
+        if escape[0] in "01234567":
+            return chr(int(escape, 8) & 255)
+        return ESCAPES.get(escape, escape if escape in '"/' else "\\" + escape)
 
     return re.sub(r"\\([0-7]{1,3}|.)", one, text, flags=re.DOTALL)
 
@@ -164,12 +164,12 @@ class _Parser:
 
     def _block(self) -> Node:
         self._need("{")
-        found: list[Node] = []
+        statements: list[Node] = []
         self._lines(";")
         while not self._has("}"):
-            found.append(self._statement())
+            statements.append(self._statement())
             self._lines(";")
-        return ("block", found)
+        return ("block", statements)
 
     def _body(self) -> Node:
         """What belongs to an if or a loop; perhaps on the next line."""
@@ -285,13 +285,13 @@ class _Parser:
     # -- expressions, by how strongly they bind ---------------------------------------------------
 
     def _list(self, end: str) -> list[Node]:
-        found: list[Node] = []
+        items: list[Node] = []
         while self._next != end:
             self._lines()
-            found.append(self._expression())
+            items.append(self._expression())
             if not self._has(","):
                 break
-        return found
+        return items
 
     def _expression(self) -> Node:
         self._depth += 1
@@ -378,9 +378,9 @@ class _Parser:
             if self._depth > DEPTH_MAX:
                 raise failed(self._tokens[self._at].line, "nested too deep")
             operator = self._take().kind
-            found = ("not" if operator == "!" else "sign", operator, self._unary())
+            node = ("not" if operator == "!" else "sign", operator, self._unary())
             self._depth -= 1
-            return found
+            return node
         left = self._step()
         if self._has("^", "**"):
             return ("count", "^", left, self._unary())
@@ -390,10 +390,10 @@ class _Parser:
         if self._next in ("++", "--"):
             operator = self._take().kind[0]
             return ("step", operator, True, self._primary())
-        found = self._primary()
-        if self._next in ("++", "--") and found[0] in ("variable", "field", "index"):
-            return ("step", self._take().kind[0], False, found)
-        return found
+        node = self._primary()
+        if self._next in ("++", "--") and node[0] in ("variable", "field", "index"):
+            return ("step", self._take().kind[0], False, node)
+        return node
 
     def _primary(self) -> Node:
         token = self._take()
@@ -437,6 +437,6 @@ class _Parser:
 
     def _subscripts(self) -> list[Node]:
         self._need("[")
-        found = self._list("]")
+        subscripts = self._list("]")
         self._need("]")
-        return found
+        return subscripts

@@ -69,8 +69,8 @@ async def awk(call: Call) -> int:
             )
         source = args.pop(0)
     program = Program(call, parser.parse(source))
-    for one in given:
-        program.set_by(one)
+    for assignment in given:
+        program.set_by(assignment)
     return await program.run(args)
 
 
@@ -165,8 +165,8 @@ class Program(Expressions):
         whole = data if data is not None else await filters.whole(self.call)
         if separator == "\n":
             async for batch in filters.batches(self.call, whole):
-                for one in batch:
-                    yield one
+                for record in batch:
+                    yield record
             return
         text = whole.decode("utf-8", "surrogateescape")
         self.call.hold(2 * len(text) + filters.LINE_BYTES * text.count(separator or "\n"))
@@ -201,8 +201,8 @@ class Program(Expressions):
         await self._step()
         kind = node[0]
         if kind == "block":
-            for one in node[1]:
-                await self._do(one)
+            for statement in node[1]:
+                await self._do(statement)
         elif kind == "expression":
             await self.value(node[1])
         elif kind in ("print", "printf"):
@@ -255,11 +255,11 @@ class Program(Expressions):
         return True
 
     async def _print(self, kind: str, given: list[Node], where: Node | None) -> None:
-        values = [await self.value(one) for one in given]
+        values = [await self.value(argument) for argument in given]
         if kind == "printf":
             text = await self.formatted(values)
         elif values:
-            text = joined(self.text("OFS"), [self.string(one, "OFMT") for one in values])
+            text = joined(self.text("OFS"), [self.string(value, "OFMT") for value in values])
             text += self.text("ORS")
         else:
             text = self.record() + self.text("ORS")

@@ -19,23 +19,23 @@ class Field(str):
 
 
 def truth(value: Value) -> bool:
-    found = numeric(value)
-    return bool(value) if found is None else bool(found)
+    number = numeric(value)
+    return bool(value) if number is None else bool(number)
 
 
 def number(value: Value) -> float:
     """What a value counts as: a text by the number it begins with."""
     if isinstance(value, str):
-        found = _NUMBER.match(value)
-        return float(found[0]) if found else 0.0
+        match = _NUMBER.match(value)
+        return float(match[0]) if match else 0.0
     return value or 0.0
 
 
 def numeric(value: Value) -> float | None:
     """The number that a value is compared as; None when it is a text."""
     if isinstance(value, Field):
-        found = _NUMBER.fullmatch(value.strip())
-        return float(found[0]) if found else None
+        match = _NUMBER.fullmatch(value.strip())
+        return float(match[0]) if match else None
     if isinstance(value, str):
         return None
     return value or 0.0
@@ -54,8 +54,8 @@ def counted(operator: str, left: float, right: float) -> float:
         return left / right
     if operator == "%":
         return math.fmod(left, right)
-    found = left**right if left or right >= 0 else math.inf
-    return found if isinstance(found, float) else math.nan
+    power = left**right if left or right >= 0 else math.inf
+    return power if isinstance(power, float) else math.nan
 
 
 def shown(form: str, value: float) -> str:
