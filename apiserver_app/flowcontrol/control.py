@@ -87,7 +87,7 @@ class Control:
         while True:
             await self._kernel.sleep(borrowing.PERIOD_SECONDS, background=True)
             self.refresh()
-            self._adjust()
+            self.adjust()
 
     def refresh(self) -> None:
         """Rereads the configuration objects if they changed."""
@@ -170,9 +170,9 @@ class Control:
                 level.reshape(shape)
             level.uid = meta.uid_of(spec) if spec["metadata"].get("uid") else ""
         self.schemas.digest(self._reader.list(SCHEMAS), specs)
-        self._adjust()
+        self.adjust()
 
-    def _adjust(self) -> None:
+    def adjust(self) -> None:
         """Lets the levels borrow each other's unused seats."""
         before = [level.account.current for level in self.levels.values()]
         self.fair_fraction = borrowing.adjust(

@@ -136,7 +136,7 @@ class Level:
         self.latest_dispatch = self.latest_start = 0.0
         self._kernel = kernel
         self._dealt = 0  # requests queued so far
-        self._next = 0  # where the round robin starts
+        self.next_turn = 0  # where the round robin starts
         self._active = 0  # queues with work
         self._synced = kernel.now
         self._backoff = Backoff()
@@ -229,7 +229,7 @@ class Level:
     def dispatch(self) -> None:
         """Gives free seats to waiting requests, fairest queue first."""
         while self.waiting and self.seats < self.account.current:
-            queue = self._fairest()
+            queue = self.fairest()
             if queue is None:
                 return
             request = queue.waiting[0]
@@ -293,7 +293,7 @@ class Level:
                 queue.next_dispatch = self.progress
         queue.executing += 1
         queue.seats += request.seats
-        self._next = queue.index
+        self.next_turn = queue.index
         self.latest_dispatch, self.latest_start = self.progress, queue.next_dispatch
         queue.next_dispatch += request.work.seat_seconds
         if queue.waiting:
@@ -356,9 +356,9 @@ class Level:
             return False
         return self.seats + seats <= limit or (seats > limit and not self.executing)
 
-    def _fairest(self) -> Queue | None:
+    def fairest(self) -> Queue | None:
         """Returns the queue whose oldest request would finish first; round robin among equals."""
-        ends, turn = self._ends, self._next + 1
+        ends, turn = self._ends, self.next_turn + 1
         first = min(ends, default=NEVER)
         if first == NEVER:
             return None

@@ -241,10 +241,10 @@ def test_the_queue_that_comes_next_is_the_first_in_turn_that_would_be_done_first
 ) -> None:
     kernel = kernels.Kernel()
     level = levels.Level(kernel, "x", levels.Shape(Bounds(3, 3, 3), queues, 1, 50))
-    fairest = level._fairest
+    fairest = level.fairest
 
     def checked() -> levels.Queue | None:
-        count, begin = len(level.queues), level._next + 1
+        count, begin = len(level.queues), level.next_turn + 1
         turned = [level.queues[(begin + step) % count] for step in range(count)]
         ends = {
             queue.index: queue.next_dispatch + queue.waiting[0].work.seat_seconds
@@ -261,8 +261,8 @@ def test_the_queue_that_comes_next_is_the_first_in_turn_that_would_be_done_first
         await kernel.sleep(seconds)
         level.leave(taken)
 
-    level._next = turn % queues
-    level._fairest = checked  # type: ignore[method-assign]
+    level.next_turn = turn % queues
+    level.fairest = checked  # type: ignore[method-assign]
     for index, seats, seconds in asked:
         kernel.spawn("asks", one(index, seats, seconds))
     while kernel.has_ready() or kernel.fire_timer(0, jump=True):

@@ -204,7 +204,7 @@ def test_what_a_kubelet_asks_is_classified_once_for_all_kubelets_and_not_again_b
     level = flow.levels["node-high"]
     limit = level.account.current
     level.account.bounds = msgspec.structs.replace(level.account.bounds, minimum=limit + 7)
-    flow._adjust()
+    flow.adjust()
     assert level.account.current != limit
     assert heartbeats() == 0
     told = [one["detail"] for one in session.records() if one.get("gate") == "flowcontrol"]
