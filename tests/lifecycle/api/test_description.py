@@ -26,7 +26,7 @@ def test_whoever_asks_first_and_at_once_gets_the_one_description_that_is_made(
         return make(self, *arguments, **more)
 
     monkeypatch.setattr(SchemaGenerator, "get_schema", counted)
-    schema._generated.cache_clear()
+    schema.generated.cache_clear()
     together = threading.Barrier(MANY)
 
     def ask(_: int) -> bytes:
