@@ -7,10 +7,9 @@ Models kubernetes pkg/controller/daemon/daemon_controller.go and update.go.
 
 from __future__ import annotations
 
-import msgspec
-
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from controllers_app.controllers.daemonset.surge import Plan, Surge
 from controllers_app.controllers.deployment import rules
 from controllers_app.controllers.workload import history, ownership, podcontrol, podstate
 from controllers_app.runtime import indexes, nodeaffinity
@@ -35,14 +34,6 @@ _TOLERATED = (
 
 # counts of the status that are written even when they are zero
 _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
-
-
-class Plan(msgspec.Struct):
-    """The pods to create and to delete."""
-
-    create: list[str] = msgspec.field(default_factory=list)  # nodes
-    delete: list[Object] = msgspec.field(default_factory=list)  # pods
-    failed: list[Object] = msgspec.field(default_factory=list)  # finished pods, to be replaced
 
 
 class DaemonSetController(Controller):
@@ -132,8 +123,13 @@ class DaemonSetController(Controller):
     async def _manage(
         self, key: str, owner: Object, by_node: dict[str, list[Object]], hash_: str
     ) -> str:
-        plan = self._plan(owner, by_node)
-        self._plan_update(owner, by_node, hash_, plan)
+        surge = Surge(owner, hash_, self.kernel.now)
+        plan = self._plan(owner, by_node, surge)
+        if surge and not (plan.create or plan.delete):
+            nodes = [meta.name_of(node) for node in self._eligible(owner)]
+            surge.update(by_node, nodes, len(nodes), plan)
+        elif not surge:
+            self._plan_update(owner, by_node, hash_, plan)
         creates = plan.create[:BURST]
         deletes = [*plan.delete, *plan.failed][:BURST]
         if deletes:
@@ -142,12 +138,12 @@ class DaemonSetController(Controller):
             self.expectations.expect_creations(key, len(creates))
         for pod in plan.failed:
             where = f"{meta.namespace_of(pod)}/{meta.name_of(pod)} on node {_node_of(pod)}"
-            self.recorder.event(
-                owner,
-                "Warning",
-                "FailedDaemonPod",
-                f"Found failed daemon pod {where}, will try to kill it",
-            )
+            if podstate.phase_of(pod) == "Succeeded":
+                said = f"Found succeeded daemon pod {where}, will try to delete it"
+                self.recorder.event(owner, "Normal", "SucceededDaemonPod", said)
+            else:
+                said = f"Found failed daemon pod {where}, will try to kill it"
+                self.recorder.event(owner, "Warning", "FailedDaemonPod", said)
 
         async def create(number: int) -> None:
             await self._pod_control.create(owner, _pod(owner, creates[number], hash_))
@@ -161,10 +157,13 @@ class DaemonSetController(Controller):
             raise failure
         return f"wants {self._desired(owner)}: creates {created}, deletes {len(deletes)}"
 
-    def _desired(self, owner: Object) -> int:
-        return sum(1 for node in self._nodes.list() if self._should_run(owner, node)[0])
+    def _eligible(self, owner: Object) -> list[Object]:
+        return [node for node in self._nodes.list() if self._should_run(owner, node)[0]]
 
-    def _plan(self, owner: Object, by_node: dict[str, list[Object]]) -> Plan:
+    def _desired(self, owner: Object) -> int:
+        return len(self._eligible(owner))
+
+    def _plan(self, owner: Object, by_node: dict[str, list[Object]], surge: Surge) -> Plan:
         plan = Plan()
         known = set()
         for name, node in sorted((meta.name_of(node), node) for node in self._nodes.list()):
@@ -174,7 +173,11 @@ class DaemonSetController(Controller):
             if should_run and not pods:
                 plan.create.append(name)
             elif may_stay:
-                self._keep_one(pods, plan)
+                running = self._running(pods, plan)
+                if surge:
+                    surge.keep(name, running, should_run, plan)
+                else:
+                    plan.delete += running[1:]
             else:
                 plan.delete += [pod for pod in pods if not meta.is_deleting(pod)]
         for name, pods in by_node.items():
@@ -186,8 +189,8 @@ class DaemonSetController(Controller):
                 ]
         return plan
 
-    def _keep_one(self, pods: list[Object], plan: Plan) -> None:
-        """Plans to replace finished pods, and of several running ones to keep the oldest."""
+    def _running(self, pods: list[Object], plan: Plan) -> list[Object]:
+        """Those that run, the one to keep first; finished ones are planned to be replaced."""
         running = []
         for pod in pods:
             if meta.is_deleting(pod):
@@ -196,8 +199,8 @@ class DaemonSetController(Controller):
                 plan.failed.append(pod)
             else:
                 running.append(pod)
-        running.sort(key=lambda pod: (not podstate.is_ready(pod), _created(pod)))
-        plan.delete += running[1:]
+        running.sort(key=lambda pod: (not pod["spec"].get("nodeName"), _created(pod)))
+        return running
 
     def _plan_update(
         self, owner: Object, by_node: dict[str, list[Object]], hash_: str, plan: Plan

@@ -110,3 +110,32 @@ def test_a_pod_that_failed_is_killed_and_replaced(lab: Lab) -> None:
     assert lab.names("pods") != [name]
     assert len(lab.all("pods")) == 1
     assert any(reason == "FailedDaemonPod" for reason, _, _ in lab.events("DaemonSet"))
+
+
+def test_with_a_surge_the_new_pod_of_a_node_is_there_before_the_old_one_goes(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.add_node("node-2")
+    rolling = {"maxSurge": 1, "maxUnavailable": 0}
+    lab.create("daemonsets.apps", daemon_set(updateStrategy={"rollingUpdate": rolling}))
+    start(lab)
+    containers = [{"name": "web", "image": "nginx:2"}]
+    patch = {"spec": {"template": {"spec": {"containers": containers}}}}
+    lab.patch("daemonsets.apps", "agent", patch)
+    assert not [pod for pod in lab.all("pods") if meta.is_deleting(pod)]
+    assert len(lab.all("pods")) == 3
+    for _ in range(4):
+        start(lab)
+        assert sum(not meta.is_deleting(pod) for pod in lab.all("pods")) >= 2
+        lab.finish_deletes()
+    images = [pod["spec"]["containers"][0]["image"] for pod in lab.all("pods")]
+    assert images == ["nginx:2", "nginx:2"]
+
+
+def test_a_pod_that_succeeded_is_replaced_too(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("daemonsets.apps", daemon_set())
+    [name] = lab.names("pods")
+    lab.bind(name, "node-1")
+    lab.set_pod(name, "Succeeded")
+    assert lab.names("pods") != [name]
+    assert any(reason == "SucceededDaemonPod" for reason, _, _ in lab.events("DaemonSet"))
