@@ -22,6 +22,7 @@ HEALTH = ("/healthz", "/livez", "/readyz")
 HELPERS = frozenset(("system:masters", "system:nodes"))
 STREAM_BYTES_MAX = 8 << 20  # unread by one client before its stream is ended
 CLIENT_BYTES_MAX = 256 << 10  # sent by one client and not yet used by the worker
+CLIENT_MESSAGES_MAX = 32  # the same in messages, each of which is an input of the cluster
 TOOK_BYTES = 64 << 10  # acknowledged at once, while more follows
 WINDOW_TOOK_BYTES = 32 << 10  # acknowledged at once, whatever follows
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_INTERNAL = 1000, 1001, 1011
@@ -50,8 +51,8 @@ class Answer:
     """
 
     __slots__ = (
-        "_chunks", "_error", "_head", "_is_window", "_port", "_queued", "_room", "_taken",
-        "_unused", "_waiter", "closing", "ended", "id", "paced",
+        "_chunks", "_error", "_head", "_is_window", "_port", "_queued", "_room", "_sent", "_taken",
+        "_unused", "_used", "_waiter", "closing", "ended", "id", "paced",
     )  # fmt: skip
 
     def __init__(self, port: EdgePort, number: int) -> None:
@@ -67,6 +68,8 @@ class Answer:
         self._waiter: asyncio.Future[None] | None = None
         self._taken = 0  # not yet acknowledged
         self._unused = 0  # bytes from the client that the worker has not used
+        self._sent: deque[int] = deque()  # of each message among them
+        self._used = 0  # bytes of the first of these that are
         self._room: asyncio.Future[None] | None = None
 
     async def head(self) -> tuple[int, Headers, bool, bytes]:
@@ -119,10 +122,14 @@ class Answer:
         if self.ended:
             return
         self._unused += len(data)
+        self._sent.append(len(data))
         self._port.tell("data", self.id, data)
-        while self._unused > CLIENT_BYTES_MAX and not self.ended:
+        while self._is_ahead() and not self.ended:
             self._room = asyncio.get_running_loop().create_future()
             await self._room
+
+    def _is_ahead(self) -> bool:
+        return self._unused > CLIENT_BYTES_MAX or len(self._sent) > CLIENT_MESSAGES_MAX
 
     def close(self) -> None:
         """Stops reading the answer; cancels the request if the answer was not complete."""
@@ -166,7 +173,10 @@ class Answer:
 
     def take_room(self, count: int) -> None:
         self._unused -= count
-        if self._unused <= CLIENT_BYTES_MAX // 2:
+        self._used += count
+        while self._sent and self._sent[0] <= self._used:
+            self._used -= self._sent.popleft()
+        if self._unused <= CLIENT_BYTES_MAX // 2 and not self._is_ahead():
             self._make_room()
 
     def fail(self, error: Exception) -> None:

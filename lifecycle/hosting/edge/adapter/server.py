@@ -23,7 +23,7 @@ from io import BytesIO
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
-from daphne import http_protocol
+from daphne import http_protocol, ws_protocol
 from daphne import server as daphne_server
 from twisted.internet import defer, reactor
 from twisted.internet.interfaces import IPushProducer
@@ -34,7 +34,7 @@ from zope.interface import implementer
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.net.httpwire import REQUEST_BYTES_MAX
 from lifecycle.hosting.edge import answers, http_head
-from lifecycle.hosting.edge.adapter import streams, tls
+from lifecycle.hosting.edge.adapter import streams, tls, turns
 from lifecycle.hosting.edge.adapter.channel import Channel, Times
 
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
@@ -83,6 +83,10 @@ class Gate:
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
+
+
+class FeedSocket(turns.TakesTurns, ws_protocol.WebSocketProtocol):
+    """A WebSocket of Daphne's own."""
 
 
 class EdgeRequest(http_protocol.WebRequest):
@@ -164,6 +168,7 @@ class EdgeRequest(http_protocol.WebRequest):
                 return
             if name != b"daphne-root-path":
                 self.requestHeaders.addRawHeader(name, value)
+        self.server.ws_factory.protocol = FeedSocket
         self.process()
 
     def _scope(self) -> dict[str, Any]:

@@ -23,13 +23,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
+from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet import protocol
 
 from lifecycle.hosting.edge import http_head
-from lifecycle.hosting.edge.adapter import tls
+from lifecycle.hosting.edge.adapter import tls, turns
 
 UNREAD_BYTES_MAX = 256 << 10
+MESSAGE_BYTES = 256  # what a message counts besides its own bytes
 MESSAGE_BYTES_MAX = 16 << 20  # of one WebSocket message, in either direction
 FRAME_BYTES_MAX = 1 << 20
 PING_SECONDS = 30
@@ -44,23 +45,25 @@ class Inflow:
     """What came from the client and was not asked for yet. Pauses the transport past its limit."""
 
     def __init__(self, transport: Any, put: Put) -> None:
-        self._transport = transport
+        self.valve = turns.Valve(transport)
         self._put = put
         self._unread = 0
-        self.paused = False
+        self.is_full = False
+        self.on_room: Callable[[], None] = lambda: None
 
     def add(self, data: bytes | str) -> None:
-        self._unread += len(data)
+        self._unread += len(data) + MESSAGE_BYTES
         self._put({"type": "stream.data", "data": data})
-        if self._unread > UNREAD_BYTES_MAX and not self.paused:
-            self.paused = True
-            self._transport.pauseProducing()
+        if self._unread > UNREAD_BYTES_MAX:
+            self.is_full = True
+            self.valve.hold("unread")
 
     def taken(self, data: bytes | str) -> None:
-        self._unread -= len(data)
-        if self.paused and self._unread <= UNREAD_BYTES_MAX // 2:
-            self.paused = False
-            self._transport.resumeProducing()
+        self._unread -= len(data) + MESSAGE_BYTES
+        if self.is_full and self._unread <= UNREAD_BYTES_MAX // 2:
+            self.is_full = False
+            self.valve.release("unread")
+            self.on_room()
 
 
 class Raw(protocol.Protocol):
@@ -85,7 +88,7 @@ class Raw(protocol.Protocol):
         transport.loseConnection()
 
 
-class Socket(WebSocketServerProtocol):
+class Socket(turns.TakesTurns):
     """A WebSocket that was granted before its handshake began."""
 
     granted: str | None = None  # the subprotocol
@@ -96,6 +99,9 @@ class Socket(WebSocketServerProtocol):
     def onConnect(self, request: Any) -> tuple[str | None, dict[str, str]]:
         return self.granted, self.more
 
+    def has_room(self) -> bool:
+        return super().has_room() and not self.inflow.is_full
+
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         self.inflow.add(payload if isBinary else payload.decode("utf-8", "replace"))
 
@@ -104,7 +110,7 @@ class Socket(WebSocketServerProtocol):
 
     def onAutoPingTimeout(self) -> None:
         """No answer to a ping. While the client is not read from, none could have been seen."""
-        if self.inflow.paused:
+        if self.inflow.valve.is_held:
             self.autoPingTimeoutCall = None
             self._sendAutoPing()
         else:
@@ -140,10 +146,9 @@ def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
     passed_on = any(name.lower() == b"sec-websocket-accept" for name, _ in headers)
     framed = upgrade.lower() == b"websocket" and not passed_on
     if framed:
-        new: Any = _socket(headers, inflow, lost)
-        first = _head_of(request.head) + waiting
+        new: Any = granted(headers, inflow, lost)
     else:
-        new, first = Raw(inflow, lost), waiting
+        new = Raw(inflow, lost)
     new.inflow = inflow
     if isinstance(transport, tls.Transport):
         transport.wrappedProtocol = new
@@ -158,8 +163,10 @@ def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
     new.makeConnection(transport)
     transport.registerProducer(gate, True)
     transport.resumeProducing()  # the channel had stopped it
-    if first:
-        new.dataReceived(first)
+    if framed:
+        new.dataReceived(_head_of(request.head))
+    if waiting:
+        new.dataReceived(waiting)
     return new
 
 
@@ -175,9 +182,11 @@ def _factory() -> Any:
     return factory
 
 
-def _socket(headers: Headers, inflow: Inflow, lost: Callable[[], None]) -> Socket:
+def granted(headers: Headers, inflow: Inflow, lost: Callable[[], None]) -> Socket:
+    """A WebSocket that is given the head of its request first."""
     new: Socket = _factory().buildProtocol(None)
-    new.inflow, new.lost = inflow, lost
+    new.inflow, new.lost, new.valve = inflow, lost, inflow.valve
+    inflow.on_room = new.go_on
     new.more = {}
     for name, value in headers:
         if name.lower() == b"sec-websocket-protocol":

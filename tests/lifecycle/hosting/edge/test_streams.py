@@ -56,6 +56,16 @@ def test_websocket_is_carried_both_ways_and_closed_with_the_workers_code(demo: D
     client.close()
 
 
+def test_many_small_messages_come_back_all_and_in_order(demo: Demo) -> None:
+    client = WebSocket(demo.authority, "/upgrade/echo")
+    sent = [b"%d" % number for number in range(3000)]
+    client.send_together(*sent)
+    assert [client.frame()[1] for _ in sent] == sent
+    client.send(b"stop")
+    assert client.close_code() == 1000
+    client.close()
+
+
 def test_refused_upgrade_has_its_whole_answer(demo: Demo) -> None:
     client = WebSocket(demo.authority, "/upgrade/refused")
     assert client.status == 403

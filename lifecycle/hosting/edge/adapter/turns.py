@@ -1,0 +1,182 @@
+"""What clients send over WebSockets is looked at in turns, a piece of each, for a few milliseconds.
+
+A frame costs some microseconds however small it is, so what can be read at once may take a tenth of
+a second, and two hundred connections may send it again and again. What waits for its turn keeps its
+connection from being read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from autobahn.twisted.websocket import WebSocketServerProtocol
+
+TURN_SECONDS = 0.004  # of all connections; then all else has its turn
+PIECE_BYTES = 512
+UNHEARD_BYTES_MAX = 16 << 10  # beyond it nothing is read
+
+CallSoon = Callable[[Callable[[], None]], Any]
+
+
+def _soon(call: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_soon(call)
+
+
+class Valve:
+    """A transport that is read while nobody holds it."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._holders: set[str] = set()
+
+    @property
+    def is_held(self) -> bool:
+        return bool(self._holders)
+
+    def abort(self) -> None:
+        self._transport.abortConnection()
+
+    def hold(self, who: str) -> None:
+        if not self._holders:
+            self._transport.pauseProducing()
+        self._holders.add(who)
+
+    def release(self, who: str) -> None:
+        if who in self._holders:
+            self._holders.discard(who)
+            if not self._holders:
+                self._transport.resumeProducing()
+
+
+class Turns:
+    """Those who have something to be looked at, each once."""
+
+    def __init__(
+        self, soon: CallSoon = _soon, now: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._waiting: deque[Waiting] = deque()
+        self._called = False
+        self._soon = soon
+        self._now = now
+
+    def join(self, one: Waiting) -> None:
+        self._waiting.append(one)
+        self._call()
+
+    def _call(self) -> None:
+        if not self._called:
+            self._called = True
+            self._soon(self._take)
+
+    def _take(self) -> None:
+        self._called = False
+        end = self._now() + TURN_SECONDS
+        try:
+            while self._waiting and self._now() < end:
+                one = self._waiting.popleft()
+                if one.look():
+                    self._waiting.append(one)
+        finally:
+            if self._waiting:
+                self._call()
+
+
+TURNS = Turns()
+
+
+class Waiting:
+    """What one connection sent, until it is looked at. `hear` is given a piece; `has_room` says
+    whether there is room for what comes of it: without, nothing is looked at until `go_on`."""
+
+    def __init__(
+        self,
+        valve: Valve,
+        hear: Callable[[bytes], None],
+        has_room: Callable[[], bool] = lambda: True,
+        turns: Turns = TURNS,
+    ) -> None:
+        self._valve = valve
+        self._hear = hear
+        self._has_room = has_room
+        self._turns = turns
+        self._unheard = bytearray()
+        self._joined = False
+        self._over: Callable[[], None] | None = None
+
+    def add(self, data: bytes) -> None:
+        self._unheard += data
+        if len(self._unheard) > UNHEARD_BYTES_MAX:
+            self._valve.hold("turn")
+        self.go_on()
+
+    def go_on(self) -> None:
+        if self._unheard and not self._joined and self._has_room():
+            self._joined = True
+            self._turns.join(self)
+
+    def end(self, over: Callable[[], None]) -> None:
+        """The connection is lost: `over` is called once what there is room for was looked at."""
+        self._over = over
+        if not self._joined:
+            self._finish()
+
+    def look(self) -> bool:
+        """Looks at a piece; whether there is more to look at."""
+        piece = bytes(self._unheard[:PIECE_BYTES])
+        del self._unheard[:PIECE_BYTES]
+        heard = False
+        try:
+            self._hear(piece)
+            heard = True
+        finally:
+            if not heard:
+                self._valve.abort()
+        if len(self._unheard) <= UNHEARD_BYTES_MAX:
+            self._valve.release("turn")
+        self._joined = bool(self._unheard) and self._has_room()
+        if not self._joined and self._over is not None:
+            self._finish()
+        return self._joined
+
+    def _finish(self) -> None:
+        over, self._over = self._over, None
+        self._unheard.clear()
+        if over is not None:
+            over()
+
+
+class TakesTurns(WebSocketServerProtocol):
+    """A WebSocket whose frames are looked at in turn. What comes first is the whole head."""
+
+    valve: Valve | None = None
+    _waiting: Waiting | None = None
+
+    def has_room(self) -> bool:
+        return bool(self.state != self.STATE_CONNECTING)
+
+    def go_on(self) -> None:
+        if self._waiting is not None:
+            self._waiting.go_on()
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._waiting is not None:
+            self._waiting.add(data)
+            return
+        valve = self.valve or Valve(self.transport)
+        self._waiting = Waiting(valve, super().dataReceived, self.has_room)
+        super().dataReceived(data)
+
+    def onOpen(self) -> None:
+        super().onOpen()
+        self.go_on()
+
+    def connectionLost(self, reason: Any = None) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is None:
+            super().connectionLost(reason)
+        else:
+            waiting.end(lambda: super(TakesTurns, self).connectionLost(reason))
