@@ -89,9 +89,9 @@ class Schedule(msgspec.Struct, frozen=True):
         )
         while date >= earliest:
             if date.month in self.fields[3].values and self._has_day(date):
-                found = [moment for moment in self._moments(date) if after < moment <= until]
-                if found:
-                    return found[-1]
+                moments = [moment for moment in self._moments(date) if after < moment <= until]
+                if moments:
+                    return moments[-1]
             date -= datetime.timedelta(days=1)
         return None
 
@@ -161,8 +161,8 @@ def _field(part: str, least: int, most: int, words: Mapping[str, int]) -> Field:
     values: set[int] = set()
     free = False
     for piece in part.split(","):
-        found, is_free = _piece(piece, least, most, words)
-        values.update(found)
+        moments, is_free = _piece(piece, least, most, words)
+        values.update(moments)
         free = free or is_free
     return Field(frozenset(values), free)
 

@@ -34,7 +34,7 @@ _INSECURE = "x509: cannot verify signature: insecure algorithm "
 _TOO_MANY_CHECKS = "x509: signature check attempts limit reached while verifying certificate chain"
 SIGNATURE_CHECKS_MAX = 100  # of one chain
 # extensions that Go reads: any other that is critical refuses the certificate
-_HANDLED = {f"2.5.29.{one}" for one in (14, 15, 17, 19, 30, 31, 32, 33, 35, 36, 37, 54)} | {
+_HANDLED = {f"2.5.29.{number}" for number in (14, 15, 17, 19, 30, 31, 32, 33, 35, 36, 37, 54)} | {
     "1.3.6.1.5.5.7.1.1"
 }
 # signature algorithms that Go refuses
@@ -182,8 +182,8 @@ def _check(certificate: x509.Certificate, below: Path, now: int, *, is_intermedi
     _check_time(certificate, now)
     constraints = _extension(certificate, "NameConstraints")
     if constraints is not None:
-        for one in below:
-            names = _extension(one, "SubjectAlternativeName")
+        for issuer in below:
+            names = _extension(issuer, "SubjectAlternativeName")
             problem = "" if names is None else nameconstraints.violation(constraints, names)
             if problem:
                 raise ChainError(_NAME + problem)

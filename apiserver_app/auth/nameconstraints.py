@@ -25,7 +25,7 @@ _TYPES: dict[type[x509.GeneralName], str] = {
 def are_handled(constraints: x509.NameConstraints) -> bool:
     """Whether every subtree is of a type that Go matches."""
     every = (*(constraints.permitted_subtrees or ()), *(constraints.excluded_subtrees or ()))
-    return all(type(one) in _TYPES for one in every)
+    return all(type(names) in _TYPES for names in every)
 
 
 def has_known(names: x509.SubjectAlternativeName) -> bool:

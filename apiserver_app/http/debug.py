@@ -79,11 +79,11 @@ def profile(call: Call) -> Outcome | None:
     """Returns the index, or the 404 of a profile."""
     path = call.path
     if path == _PPROF:
-        found = [("Location", f"{_PPROF}/")]
+        location = [("Location", f"{_PPROF}/")]
         if call.method not in ("GET", "HEAD"):
-            return Outcome(302, value=b"", headers=found)
+            return Outcome(302, value=b"", headers=location)
         link = f'<a href="{_PPROF}/">Found</a>.\n\n'
-        return Outcome(302, value=link.encode(), content_type=_HTML, headers=found)
+        return Outcome(302, value=link.encode(), content_type=_HTML, headers=location)
     if path == f"{_PPROF}/":
         return Outcome(200, value=_INDEX.encode(), content_type=_TEXT, headers=[_NO_SNIFF])
     if path.startswith(f"{_PPROF}/"):
@@ -99,13 +99,13 @@ def flags(path: str, call: Call) -> Outcome | None:
         return None
     if path != f"{_FLAGS}/v":
         return Outcome(200, value=_FLAGS_PAGE, content_type=_HTML)
-    said = call.raw.decode(errors="replace")
+    given = call.raw.decode(errors="replace")
     if call.method != "PUT":
         code, text = 406, "unsupported http method"
-    elif not said.isascii() or not said.isdigit():
-        code, text = 400, f"strconv.ParseUint: parsing {quoted(said)}: invalid syntax"
+    elif not given.isascii() or not given.isdigit():
+        code, text = 400, f"strconv.ParseUint: parsing {quoted(given)}: invalid syntax"
     else:
-        code, text = 200, f"successfully set klog.logging.verbosity to {said}"
+        code, text = 200, f"successfully set klog.logging.verbosity to {given}"
     body = f"{text}\n".encode()
     return Outcome(code, value=body, content_type="text/plain", headers=[_NO_SNIFF])
 

@@ -56,9 +56,9 @@ class ClusterRoleAggregationController(Controller):
     def _gathered(self, role: Object) -> list[Object]:
         rules: list[Object] = []
         for selector in _selectors(role):
-            for one in sorted(self.caches[ROLES].list(), key=meta.name_of):
-                if one is not role and selector.matches(one["metadata"].get("labels")):
-                    rules += [rule for rule in one.get("rules") or () if rule not in rules]
+            for candidate in sorted(self.caches[ROLES].list(), key=meta.name_of):
+                if candidate is not role and selector.matches(candidate["metadata"].get("labels")):
+                    rules += [rule for rule in candidate.get("rules") or () if rule not in rules]
         return rules
 
     def _affected(self, *states: Object) -> Iterator[str]:
@@ -66,15 +66,15 @@ class ClusterRoleAggregationController(Controller):
         role = states[-1]
         if role.get("aggregationRule"):
             yield meta.name_of(role)
-        found = [state["metadata"].get("labels") for state in states]
-        if not any(found):
+        label_sets = [state["metadata"].get("labels") for state in states]
+        if not any(label_sets):
             return
         for name, aggregated in self.caches[ROLES].by(_AGGREGATED, "").items():
             selectors = _selectors(aggregated)
-            if any(selector.matches(labels) for selector in selectors for labels in found):
+            if any(selector.matches(labels) for selector in selectors for labels in label_sets):
                 yield name
 
 
 def _selectors(role: Object) -> list[labels.Selector]:
     listed = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
-    return [labels.from_label_selector(one) for one in listed]
+    return [labels.from_label_selector(rule) for rule in listed]

@@ -111,13 +111,13 @@ class DisruptionController(Controller):
     def _owner(self, namespace: str, controller: Object) -> Object | None:
         """The scaled object above a pod: a deployment rather than its replica set."""
         cache = self.caches.get(_SCALED.get(controller["kind"], ""))
-        found = cache.get(f"{namespace}/{controller['name']}") if cache is not None else None
-        if found is None or meta.uid_of(found) != controller["uid"]:
+        owner = cache.get(f"{namespace}/{controller['name']}") if cache is not None else None
+        if owner is None or meta.uid_of(owner) != controller["uid"]:
             return None
-        above = meta.controller_of(found)
+        above = meta.controller_of(owner)
         if above is not None:
-            return self._owner(namespace, above) or found
-        return found
+            return self._owner(namespace, above) or owner
+        return owner
 
     def _disrupted(self, budget: Object, pods: list[Object]) -> tuple[dict[str, str], float]:
         """Pods whose eviction was allowed but which are not gone yet, and when to look again."""

@@ -80,8 +80,8 @@ class NamespaceController(Controller):
             return Result("is finalized already")
         remains = Remains(undiscovered=self._undiscovered())
         is_complete = await self._delete_content(key, remains)
-        told = remains if is_complete else Remains(failures=remains.failures)
-        written = await self._write_conditions(namespace, told)
+        remaining = remains if is_complete else Remains(failures=remains.failures)
+        written = await self._write_conditions(namespace, remaining)
         if remains.failures or remains.undiscovered:
             raise errors.internal(
                 "; ".join(filter(None, [remains.undiscovered, *remains.failures]))
@@ -178,24 +178,24 @@ class NamespaceController(Controller):
         """Returns whether there was something to write."""
         status = namespace.get("status") or {}
         known = {item["type"]: item for item in status.get("conditions") or ()}
-        found = []
+        conditions = []
         for kind in _FINE:
             value, reason, message = _judge(kind, remains)
             before = known.get(kind) or {}
             since = before.get("lastTransitionTime")
             if before.get("status") != value:
                 since = meta.rfc3339(self.kernel.now)
-            found.append(
+            conditions.append(
                 {
                     "type": kind, "status": value, "lastTransitionTime": since,
                     "reason": reason, "message": message,
                 }
             )  # fmt: skip
-        if found == status.get("conditions"):
+        if conditions == status.get("conditions"):
             return False
         # a refusal is only logged
         with errors.ignoring("Conflict", "NotFound"):
-            await self.update_status("namespaces", namespace, {**status, "conditions": found})
+            await self.update_status("namespaces", namespace, {**status, "conditions": conditions})
         return True
 
     async def _finalize(self, namespace: Object) -> None:
@@ -262,4 +262,4 @@ def _deletable(resources: Iterable[ResourceInfo]) -> list[ResourceInfo]:
     for info in resources:
         if info.namespaced and "delete" in info.verbs:
             groups.setdefault(info.group, {}).setdefault(info.key, info)
-    return [info for found in groups.values() for info in reversed(found.values())]
+    return [info for group in groups.values() for info in reversed(group.values())]

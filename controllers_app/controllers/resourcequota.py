@@ -63,7 +63,7 @@ class ResourceQuotaController(Controller):
         await self.client.update(
             QUOTAS, namespace, name, {**quota, "status": status}, subresource="status"
         )
-        text = ", ".join(f"{one} {used[one]} of {hard[one]}" for one in sorted(used))
+        text = ", ".join(f"{name} {used[name]} of {hard[name]}" for name in sorted(used))
         return Result(f"counts {text or 'nothing'}: writes its status")
 
     def _used(self, quota: Object, names: list[str]) -> dict[str, str]:
@@ -84,9 +84,9 @@ class ResourceQuotaController(Controller):
 def _frees(resource: str, old: Object, obj: Object) -> bool:
     """Whether a change may leave less used; Models pkg/quota/v1/install/update_filter.go."""
     if resource == "pods":
-        ends = podstate.is_finished(obj) and not podstate.is_finished(old)
+        finishes = podstate.is_finished(obj) and not podstate.is_finished(old)
         deadlines = ["activeDeadlineSeconds" in pod["spec"] for pod in (old, obj)]
-        return ends or deadlines[0] != deadlines[1] or _is_resized(old, obj)
+        return finishes or deadlines[0] != deadlines[1] or _is_resized(old, obj)
     if resource == "services":
         return bool(old["spec"].get("type") != obj["spec"].get("type"))
     return resource == "persistentvolumeclaims"

@@ -94,7 +94,9 @@ class ServiceCidrsController(Controller):
             for network in _networks(cidr)
         ):
             return True
-        return all([name] != list(self._holding(one)) for one in self.caches[ADDRESSES].list())
+        return all(
+            [name] != list(self._holding(address)) for address in self.caches[ADDRESSES].list()
+        )
 
     def _holding(self, address: Object) -> Iterator[str]:
         """The ranges of an address that the API server gave to a service."""
@@ -110,7 +112,7 @@ class ServiceCidrsController(Controller):
         mine = _networks(cidr)
         yield meta.name_of(cidr)
         for name, networks in self._ranges(but=meta.name_of(cidr)).items():
-            if any(one.overlaps(other) for one in mine for other in networks):
+            if any(network.overlaps(other) for network in mine for other in networks):
                 yield name
 
     def _ranges(self, *, but: str = "") -> dict[str, Networks]:
@@ -119,4 +121,4 @@ class ServiceCidrsController(Controller):
 
 
 def _networks(cidr: Object) -> Networks:
-    return [ipaddress.ip_network(one) for one in cidr["spec"].get("cidrs") or ()]
+    return [ipaddress.ip_network(text) for text in cidr["spec"].get("cidrs") or ()]

@@ -14,7 +14,7 @@ from apiserver_app.machinery.meta import Object
 def condition(pod: Object, now: int, kind: str, state: str, reason: str, message: str) -> Object:
     """The changes of a status that give the pod this condition; {} if it has it."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    old = next((one for one in conditions if one["type"] == kind), None)
+    old = next((condition for condition in conditions if condition["type"] == kind), None)
     wanted: dict[str, Any] = {
         "type": kind, "status": state, "reason": reason, "message": message,
         "lastProbeTime": None, "lastTransitionTime": meta.rfc3339(now),
@@ -28,7 +28,7 @@ def condition(pod: Object, now: int, kind: str, state: str, reason: str, message
         wanted["type"] = kind
     changes: Object = {"conditions": [wanted]}
     if conditions:
-        types = [one["type"] for one in conditions]
+        types = [condition["type"] for condition in conditions]
         order = types if old is not None else [*types, kind]
-        changes["$setElementOrder/conditions"] = [{"type": one} for one in order]
+        changes["$setElementOrder/conditions"] = [{"type": kind} for kind in order]
     return changes

@@ -335,13 +335,13 @@ def register(controller: Watcher, informers: InformerFactory) -> None:
 def enqueued(controller: Watcher) -> dict[str, str]:
     """Whose keys the handlers of a resource enqueue: the object's `own`, its `owner`'s, or those of
     `related` objects."""
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for watch in controller.watches:
         if isinstance(watch, Every):
-            found |= dict.fromkeys(controller.every, watch.enqueues)
+            keys |= dict.fromkeys(controller.every, watch.enqueues)
         elif watch.enqueues:
-            found.setdefault(watch.resource, watch.enqueues)
-    return found
+            keys.setdefault(watch.resource, watch.enqueues)
+    return keys
 
 
 def reconciled(controller: Watcher) -> str:

@@ -41,11 +41,11 @@ class ClusterList(APIView):
         """Every cluster that runs here."""
         served = bridge.served(request)
         names = [served, *sorted(bridge.edge_of(request).port.clusters - {served})]
-        found = []
+        clusters = []
         for name in names:
             with contextlib.suppress(edgeport.Refused):  # a fork that is removed just now
-                found.append(states.shown(name, bridge.control(request, name, "state", {})))
-        return Response({"clusters": found})
+                clusters.append(states.shown(name, bridge.control(request, name, "state", {})))
+        return Response({"clusters": clusters})
 
 
 class ClusterState(APIView):
@@ -109,8 +109,8 @@ class Apply(APIView):
         """Create the objects of a manifest, each by a real request of somebody of the cast."""
         edge = bridge.edge_of(request)
         actor = acting.actor_of(request)
-        told = (edge.port.info or {}).get("version")
-        version = Release.parse(str(told)) if told else releases.DEFAULT
+        kubernetes = (edge.port.info or {}).get("version")
+        version = Release.parse(str(kubernetes)) if kubernetes else releases.DEFAULT
         applies = request.query_params.get("server-side") == "true"
         way = manifests.APPLY if applies else manifests.CREATE
         dry_run = request.query_params.get("dry-run") == "true"
@@ -118,7 +118,7 @@ class Apply(APIView):
             posts = manifests.posts(request.data or b"", version, actor.namespace, way)
         except manifests.ManifestError as error:
             raise exceptions.ValidationError({"detail": str(error)}) from error
-        sent = [_send(request, cluster, one, way, dry_run) for one in posts]
+        sent = [_send(request, cluster, post, way, dry_run) for post in posts]
         return Response({"results": sent})
 
 

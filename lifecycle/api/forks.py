@@ -40,7 +40,7 @@ class Comparison(APIView):
         """What diverged between a fork and the cluster it was made from, up to where both are."""
         served = bridge.served(request)
         forks = bridge.control(request, served, "forks", {})["forks"]
-        fork = next((one for one in forks if one["name"] == cluster), None)
+        fork = next((fork for fork in forks if fork["name"] == cluster), None)
         if fork is None:
             raise exceptions.NotFound(f'there is no fork "{cluster}"')
         if fork["state"] != "ready":

@@ -53,7 +53,7 @@ class Post(msgspec.Struct, frozen=True):
 
 def posts(text: bytes, version: Release, namespace: str, way: Way = CREATE) -> list[Post]:
     """The requests for all documents, in order. Raises ManifestError."""
-    made = [_post(one, version, namespace, way) for one in _objects(text)]
+    made = [_post(obj, version, namespace, way) for obj in _objects(text)]
     if not made:
         raise ManifestError("there is no object in the text")
     if len(made) > OBJECTS_MAX:
@@ -77,9 +77,9 @@ def _objects(text: bytes) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def _post(one: dict[str, Any], version: Release, namespace: str, way: Way) -> Post:
-    kind, api_version = str(one.get("kind", "")), str(one.get("apiVersion", ""))
-    metadata = one.get("metadata")
+def _post(obj: dict[str, Any], version: Release, namespace: str, way: Way) -> Post:
+    kind, api_version = str(obj.get("kind", "")), str(obj.get("apiVersion", ""))
+    metadata = obj.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
     name = str(named.get("name") or "")
     group, _, group_version = api_version.rpartition("/")
@@ -95,7 +95,7 @@ def _post(one: dict[str, Any], version: Release, namespace: str, way: Way) -> Po
         if not name:
             return Post(kind, where, "", "", b"", "what is applied needs a name")
         path += f"/{quote(name, safe='')}"
-    return Post(kind, where, name, path, json.dumps(one, separators=(",", ":")).encode())
+    return Post(kind, where, name, path, json.dumps(obj, separators=(",", ":")).encode())
 
 
 @lru_cache(maxsize=4)

@@ -39,25 +39,25 @@ class OpenApi(APIView):
             message = acting.answer_of(reply)["message"]
             return Response({"root": "", "schemas": {}, "message": message})
         schemas = json.loads(reply.body).get("components", {}).get("schemas", {})
-        root = next((name for name, one in schemas.items() if _is_of(one, kind)), "")
+        root = next((name for name, schema in schemas.items() if _is_of(schema, kind)), "")
         message = "" if root else f'no matches for kind "{kind}" in version "{api_version}"'
         return Response({"root": root, "schemas": _reachable(schemas, root), "message": message})
 
 
 def _is_of(schema: dict[str, Any], kind: str) -> bool:
-    return any(one.get("kind") == kind for one in schema.get(GVK, ()))
+    return any(named.get("kind") == kind for named in schema.get(GVK, ()))
 
 
 def _reachable(schemas: dict[str, Any], root: str) -> dict[str, Any]:
     """The schema and all that it refers to, by name."""
-    found: dict[str, Any] = {}
+    reached: dict[str, Any] = {}
     names = [root]
     while names:
         name = names.pop()
-        if name in schemas and name not in found:
-            found[name] = schemas[name]
+        if name in schemas and name not in reached:
+            reached[name] = schemas[name]
             names += _references(schemas[name])
-    return found
+    return reached
 
 
 def _references(value: Any) -> Iterator[str]:
@@ -65,8 +65,8 @@ def _references(value: Any) -> Iterator[str]:
         reference = value.get("$ref")
         if isinstance(reference, str):
             yield reference.removeprefix(REFERENCE)
-        for one in value.values():
-            yield from _references(one)
+        for part in value.values():
+            yield from _references(part)
     elif isinstance(value, list):
-        for one in value:
-            yield from _references(one)
+        for part in value:
+            yield from _references(part)

@@ -96,7 +96,7 @@ def _fields(schema: dict[str, Any]) -> list[dict[str, str]]:
 def _type(field: dict[str, Any]) -> str:
     field = _resolved(field)
     if "enum" in field:
-        return " | ".join(str(one) for one in field["enum"])
+        return " | ".join(str(value) for value in field["enum"])
     if field.get("type") == "array":
         return f"list of {_type(field.get('items', {}))}"
     return str(field.get("type", "any"))
@@ -108,5 +108,5 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
         schema = wrapped
     if "$ref" not in schema:
         return schema
-    found: dict[str, Any] = _document()["components"]["schemas"][schema["$ref"].split("/")[-1]]
-    return _resolved(found)
+    target: dict[str, Any] = _document()["components"]["schemas"][schema["$ref"].split("/")[-1]]
+    return _resolved(target)

@@ -43,7 +43,7 @@ class _Place:
     def has_turn(self) -> bool:
         """Nobody who came before is there any more."""
         before = ranges.entries(self._session.server.store, self._below)
-        return not any(one.create_revision < self._since for one in before)
+        return not any(entry.create_revision < self._since for entry in before)
 
     def show(self) -> None:
         entry, session = self.entry, self._session
@@ -61,9 +61,9 @@ class _Place:
     def watch(self) -> Watcher:
         return watch(self._session.server, self._below, 0, self._session.process.poke)
 
-    def _span(self, said: str) -> int:
+    def _span(self, text: str) -> int:
         with self._session.server.work(self._session.line) as work:
-            work.outcome = f"{said} {self.key}"
+            work.outcome = f"{text} {self.key}"
         return work.span
 
 
@@ -164,7 +164,7 @@ def _news(watcher: Watcher) -> Callable[[], bool]:
 
 
 def _oldest(session: Session, below: Keys) -> Entry | None:
-    found = ranges.sorted_by(
+    entries = ranges.sorted_by(
         ranges.entries(session.server.store, below), "CREATE", descending=False
     )
-    return found[0] if found else None
+    return entries[0] if entries else None

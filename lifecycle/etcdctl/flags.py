@@ -38,9 +38,9 @@ class Parsed(msgspec.Struct):
 
 def parse(arguments: Sequence[str], known: Sequence[Flag]) -> Parsed:
     """Flags and words in any order, up to `--`. Raises FlagError."""
-    by_name = {one.name: one for one in known}
-    by_short = {one.short: one for one in known if one.short}
-    out = Parsed({one.name: one.default for one in known}, set(), [])
+    by_name = {flag.name: flag for flag in known}
+    by_short = {flag.short: flag for flag in known if flag.short}
+    out = Parsed({flag.name: flag.default for flag in known}, set(), [])
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -74,19 +74,19 @@ def _long(word: str, by_name: dict[str, Flag], rest: list[str], out: Parsed) -> 
 
 
 def _shorts(word: str, by_short: dict[str, Flag], rest: list[str], out: Parsed) -> None:
-    letters = word[1:]
-    while letters:
-        letter, letters = letters[0], letters[1:]
+    shorts = word[1:]
+    while shorts:
+        letter, shorts = shorts[0], shorts[1:]
         flag = by_short.get(letter)
         if flag is None:
             raise FlagError(f"unknown shorthand flag: '{letter}' in {word}")
         text = "true"
-        if letters.startswith("="):
-            text, letters = letters[1:], ""
+        if shorts.startswith("="):
+            text, shorts = shorts[1:], ""
         elif flag.kind != "bool":
-            if not letters and not rest:
+            if not shorts and not rest:
                 raise FlagError(f"flag needs an argument: '{letter}' in {word}")
-            text, letters = letters or rest.pop(0), ""
+            text, shorts = shorts or rest.pop(0), ""
         _set(flag, text, out, f"-{letter}, --{flag.name}")
 
 

@@ -186,8 +186,8 @@ def keys_of(words: Sequence[str], *, prefix: bool, from_key: bool) -> Keys:
     return Keys(key)
 
 
-def _not_both(one: bool, other: bool, name: str, second: str) -> None:
-    if one and other:
+def _not_both(first: bool, other: bool, name: str, second: str) -> None:
+    if first and other:
         raise Exit(
             BAD_ARGS,
             f"`--{name}` and `--{second}` cannot be set at the same time, choose one",

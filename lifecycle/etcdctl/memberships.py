@@ -24,11 +24,11 @@ async def add(session: Session) -> None:
         hints = [word for word in session.words if word.lower().startswith("http")]
         text = "".join(f", did you mean --peer-urls={hint}" for hint in hints)
         raise Exit(BAD_ARGS, f"too many arguments{text}")
-    said = session.flag("peer-urls")
-    if not said:
+    listed = session.flag("peer-urls")
+    if not listed:
         raise Exit(BAD_ARGS, "member peer urls not provided")
     await session.connect()
-    name, urls = session.words[0], said.split(",")
+    name, urls = session.words[0], listed.split(",")
     made = session.server.members.add(name, urls, learner=session.flag("learner"))
     _told(session, f"added {made.id:x}")
     header = session.header(revision=False)
@@ -37,13 +37,13 @@ async def add(session: Session) -> None:
     if session.flag("write-out") != "simple":
         return
     named = [
-        f"{name if one.id == made.id else one.name}={url}"
-        for one in session.server.members.all
-        for url in one.peer_urls
+        f"{name if member.id == made.id else member.name}={url}"
+        for member in session.server.members.all
+        for url in member.peer_urls
     ]
     session.say(
         f'\nETCD_NAME="{name}"\nETCD_INITIAL_CLUSTER="{",".join(named)}"\n'
-        f'ETCD_INITIAL_ADVERTISE_PEER_URLS="{said}"\nETCD_INITIAL_CLUSTER_STATE="existing"'
+        f'ETCD_INITIAL_ADVERTISE_PEER_URLS="{listed}"\nETCD_INITIAL_CLUSTER_STATE="existing"'
     )
 
 
@@ -53,9 +53,9 @@ async def remove(session: Session) -> None:
 
 
 async def update(session: Session) -> None:
-    said = session.flag("peer-urls")
-    member = await _named(session, needs_urls=not said)
-    _changed(session, "update", member, session.server.members.update, member, said.split(","))
+    urls = session.flag("peer-urls")
+    member = await _named(session, needs_urls=not urls)
+    _changed(session, "update", member, session.server.members.update, member, urls.split(","))
 
 
 async def promote(session: Session) -> None:
@@ -105,14 +105,14 @@ def _changed(session: Session, what: str, member: int, change: Any, *given: Any)
     session.show(f"member {what}", answer)
 
 
-def _told(session: Session, said: str) -> None:
+def _told(session: Session, text: str) -> None:
     """A change of the membership is work that the trace shows, though it writes no key."""
     with session.server.work(session.line) as work:
-        work.outcome = f"{said}: {len(session.server.members.all)} members"
+        work.outcome = f"{text}: {len(session.server.members.all)} members"
 
 
 def _all(session: Session) -> list[dict[str, Any]]:
-    return [_shown(one) for one in session.server.members.all]
+    return [_shown(member) for member in session.server.members.all]
 
 
 def _shown(member: Member) -> dict[str, Any]:

@@ -134,15 +134,15 @@ def _message(values: Mapping[str, Any], numbers: Mapping[str, int]) -> bytes:
     out = b""
     for name, number in numbers.items():
         given = values.get(name)
-        for one in given if isinstance(given, list) else [given]:
-            if isinstance(one, Entry):
-                out += protoencode.delimited(number, _message(_fields(one), _KEY_VALUE))
-            elif isinstance(one, Mapping):
-                out += protoencode.delimited(number, _message(one, _HEADER))
-            elif isinstance(one, bytes) and one:
-                out += protoencode.delimited(number, one)
-            elif isinstance(one, int) and one:
-                out += _varint(number << 3) + _varint(int(one))
+        for message in given if isinstance(given, list) else [given]:
+            if isinstance(message, Entry):
+                out += protoencode.delimited(number, _message(_fields(message), _KEY_VALUE))
+            elif isinstance(message, Mapping):
+                out += protoencode.delimited(number, _message(message, _HEADER))
+            elif isinstance(message, bytes) and message:
+                out += protoencode.delimited(number, message)
+            elif isinstance(message, int) and message:
+                out += _varint(number << 3) + _varint(int(message))
     return out
 
 
@@ -204,7 +204,7 @@ def _revoked(answer: Answer) -> Answer:
 
 
 def _membership(answer: Answer) -> Answer:
-    return {name: one for name, one in answer.items() if name != "id"}
+    return {name: field for name, field in answer.items() if name != "id"}
 
 
 _SHAPES: dict[str, Callable[[Answer], Any]] = {
@@ -230,13 +230,13 @@ def _json(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, Entry):
-        return {name: _json(one) for name, one in _fields(value).items() if one}
+        return {name: _json(field) for name, field in _fields(value).items() if field}
     if isinstance(value, Mapping):
         if "answer" in value:
             return {"Response": {f"response_{value['short']}": _json(value["answer"])}}
-        return {name: _json(one) for name, one in value.items() if one is not None}
+        return {name: _json(part) for name, part in value.items() if part is not None}
     if isinstance(value, list | tuple):
-        return [_json(one) for one in value]
+        return [_json(part) for part in value]
     return value
 
 
@@ -245,13 +245,13 @@ def _json(value: Any) -> Any:
 
 def _table(table: Table) -> list[str]:
     head, rows = table
-    widths = [max(len(one[at]) for one in (head, *rows)) for at in range(len(head))]
+    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
-    upper = [one.upper() for one in head]
-    title = "|" + "|".join(f" {_middle(one, w)} " for one, w in zip(upper, widths, strict=True))
+    upper = [cell.upper() for cell in head]
+    title = "|" + "|".join(f" {_middle(cell, w)} " for cell, w in zip(upper, widths, strict=True))
     lines = [rule, title + "|", rule]
     for row in rows:
-        cells = (f" {one.rjust(w)} " for one, w in zip(row, widths, strict=True))
+        cells = (f" {cell.rjust(w)} " for cell, w in zip(row, widths, strict=True))
         lines.append("|" + "|".join(cells) + "|")
     return [*lines, rule]
 
@@ -286,7 +286,8 @@ def _members(answer: Answer) -> Table:
 
 def _health(answer: Answer) -> Table:
     return ("ENDPOINT", "HEALTH", "TOOK", "ERROR"), [
-        (one["endpoint"], str(one["health"]).lower(), one["took"], "") for one in answer["list"]
+        (entry["endpoint"], str(entry["health"]).lower(), entry["took"], "")
+        for entry in answer["list"]
     ]
 
 
@@ -295,7 +296,7 @@ def _status(answer: Answer) -> Table:
         "ENDPOINT", "ID", "VERSION", "DB SIZE", "IS LEADER", "IS LEARNER", "RAFT TERM",
         "RAFT INDEX", "RAFT APPLIED INDEX", "ERRORS",
     )  # fmt: skip
-    return head, [_status_row(one["Endpoint"], one["Status"]) for one in answer["list"]]
+    return head, [_status_row(entry["Endpoint"], entry["Status"]) for entry in answer["list"]]
 
 
 def _status_row(endpoint: str, status: Answer) -> Sequence[str]:
@@ -308,7 +309,7 @@ def _status_row(endpoint: str, status: Answer) -> Sequence[str]:
 
 
 def _hashes(answer: Answer) -> Table:
-    rows = [(one["Endpoint"], str(one["HashKV"]["hash"])) for one in answer["list"]]
+    rows = [(entry["Endpoint"], str(entry["HashKV"]["hash"])) for entry in answer["list"]]
     return ("ENDPOINT", "HASH"), rows
 
 
@@ -345,8 +346,8 @@ def _time_to_live(answer: Answer) -> list[bytes | str]:
 
 
 def _leases(answer: Answer) -> list[bytes | str]:
-    found = answer["leases"]
-    return [f"found {len(found)} leases", *(f"{one['id']:016x}" for one in found)]
+    leases = answer["leases"]
+    return [f"found {len(leases)} leases", *(f"{lease['id']:016x}" for lease in leases)]
 
 
 def _changed_member(member: int, answer: Answer, what: str, where: str) -> str:
@@ -454,30 +455,33 @@ def _members_fields(to: Printer, answer: Answer) -> list[bytes | str]:
 
 def _health_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines: list[bytes | str] = []
-    for one in answer["list"]:
-        lines += [f'"Endpoint" : "{one["endpoint"]}"', f'"Health" : {str(one["health"]).lower()}']
-        lines += [f'"Took" : {one["took"]}', '"Error" : ', ""]
+    for entry in answer["list"]:
+        lines += [
+            f'"Endpoint" : "{entry["endpoint"]}"',
+            f'"Health" : {str(entry["health"]).lower()}',
+        ]
+        lines += [f'"Took" : {entry["took"]}', '"Error" : ', ""]
     return lines
 
 
 def _status_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines: list[bytes | str] = []
-    for one in answer["list"]:
-        status = one["Status"]
+    for entry in answer["list"]:
+        status = entry["Status"]
         lines += [*to.header(status), f'"Version" : "{status["version"]}"']
         lines += [f'"DBSize" : {status["dbSize"]}', f'"DBSizeInUse" : {status["dbSizeInUse"]}']
         lines += [f'"Leader" : {status["leader"]}', '"IsLearner" : false']
         lines += [f'"RaftIndex" : {status["raftIndex"]}', f'"RaftTerm" : {status["raftTerm"]}']
         lines += [f'"RaftAppliedIndex" : {status["raftAppliedIndex"]}', '"Errors" : []']
-        lines += [f'"Endpoint" : "{one["Endpoint"]}"', ""]
+        lines += [f'"Endpoint" : "{entry["Endpoint"]}"', ""]
     return lines
 
 
 def _hash_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines: list[bytes | str] = []
-    for one in answer["list"]:
-        lines += [*to.header(one["HashKV"]), f'"Endpoint" : "{one["Endpoint"]}"']
-        lines += [f'"Hash" : {one["HashKV"]["hash"]}', ""]
+    for entry in answer["list"]:
+        lines += [*to.header(entry["HashKV"]), f'"Endpoint" : "{entry["Endpoint"]}"']
+        lines += [f'"Hash" : {entry["HashKV"]["hash"]}', ""]
     return lines
 
 

@@ -92,7 +92,7 @@ OPTIONS:
 GLOBAL OPTIONS:
 {}
 """
-_COMMANDS = {one.name: one for one in COMMANDS}
+_COMMANDS = {command.name: command for command in COMMANDS}
 _SHORT = {"d", "w"}  # global flags of one letter that take a value
 
 
@@ -150,16 +150,16 @@ def _named(arguments: list[str]) -> tuple[str, list[str]]:
             if _takes_value(word) and queue:
                 rest.append(queue.pop(0))
             continue
-        found = _completed([*words, word], names)
-        if found is None and not words:
+        command = _completed([*words, word], names)
+        if command is None and not words:
             raise Exit(
                 ERROR,
                 f'unknown command "{word}" for "etcdctl"\nRun \'etcdctl --help\' for usage.',
             )
-        if found is None:
+        if command is None:
             rest.append(word)
             break
-        words = found
+        words = command
     return " ".join(words), [*rest, *queue]
 
 
@@ -167,7 +167,7 @@ def _takes_value(word: str) -> bool:
     if "=" in word:
         return False
     if word.startswith("--"):
-        return any(one.name == word[2:] and one.kind != "bool" for one in GLOBAL)
+        return any(flag.name == word[2:] and flag.kind != "bool" for flag in GLOBAL)
     return word[1:] in _SHORT
 
 
@@ -176,9 +176,9 @@ def _completed(words: list[str], names: set[str]) -> list[str] | None:
     level = len(words)
     heads = sorted({tuple(name.split()[:level]) for name in names if len(name.split()) >= level})
     same = [head for head in heads if list(head[:-1]) == words[:-1]]
-    exact = [one for one in same if one[-1] == words[-1]]
-    found = exact or [one for one in same if one[-1].startswith(words[-1])]
-    return list(found[0]) if len(found) == 1 else None
+    exact = [name for name in same if name[-1] == words[-1]]
+    matches = exact or [name for name in same if name[-1].startswith(words[-1])]
+    return list(matches[0]) if len(matches) == 1 else None
 
 
 def _group(process: Process, name: str, rest: list[str]) -> None:
@@ -200,7 +200,7 @@ def _help(process: Process, server: Server, name: str) -> None:
     if name in _COMMANDS:
         _usage(process, _COMMANDS[name])
         return
-    unknown = [one for one in (name,) if one and not one.startswith("-")]
+    unknown = [flag for flag in (name,) if flag and not flag.startswith("-")]
     if unknown:
         raise Exit(ERROR, f"unknown help topic: {unknown[0]}")
     rows = [(f"\t{command.name}", command.about) for command in COMMANDS]

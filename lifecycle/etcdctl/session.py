@@ -127,8 +127,8 @@ class Session(msgspec.Struct):
     # -- connecting -----------------------------------------------------------------------------
 
     def endpoints(self) -> list[str]:
-        found: str = self.flag("endpoints")
-        return [one for one in found.split(",") if one]
+        listed: str = self.flag("endpoints")
+        return [endpoint for endpoint in listed.split(",") if endpoint]
 
     async def connect(self) -> None:
         """Raises Exit when the server cannot be reached with these flags."""

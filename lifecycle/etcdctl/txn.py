@@ -64,10 +64,10 @@ def compare(line: str) -> Compare:
     target, paren, rest = line.partition("(")
     if not paren:
         raise Exit(INVALID_INPUT, f"malformed comparison: {line}")
-    found = _COMPARE.fullmatch(rest.strip())
-    if found is None:
+    match = _COMPARE.fullmatch(rest.strip())
+    if match is None:
         raise Exit(INVALID_INPUT, f'malformed comparison: {line}; got {target}("")  ""')
-    key, result, value = _unquoted(found[1]), found[2], _unquoted(found[3])
+    key, result, value = _unquoted(match[1]), match[2], _unquoted(match[3])
     kind = _TARGETS.get(target)
     if kind is None:
         raise Exit(INVALID_INPUT, f"malformed comparison: {line} (unknown target {target})")
@@ -114,8 +114,8 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\(x[0-9a-fA-F]{2}|.)", _escape, text[1:-1])
 
 
-def _escape(found: re.Match[str]) -> str:
-    letter = found[1]
+def _escape(match: re.Match[str]) -> str:
+    letter = match[1]
     if letter.startswith("x") and len(letter) == 3:
         return bytes([int(letter[1:], 16)]).decode("utf-8", "surrogateescape")
     return {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}.get(letter, letter)

@@ -56,8 +56,8 @@ async def time_to_live(session: Session) -> None:
 
 async def leases(session: Session) -> None:
     await session.connect()
-    found = [{"id": lease} for lease in session.server.store.leases()]
-    session.show("leases", {**session.header(), "leases": found})
+    held = [{"id": lease} for lease in session.server.store.leases()]
+    session.show("leases", {**session.header(), "leases": held})
 
 
 async def keep_alive(session: Session) -> None:
@@ -89,16 +89,15 @@ def _lease(session: Session, needs: str) -> int:
 
 async def health(session: Session) -> None:
     await session.connect()
-    found = [
+    results = [
         {"endpoint": endpoint, "health": True, "took": TOOK} for endpoint in _endpoints(session)
     ]
     if session.flag("write-out") != "simple":
-        session.show("health", {"list": found})
+        session.show("health", {"list": results})
         return
-    for one in found:
-        session.say(
-            f"{one['endpoint']} is healthy: successfully committed proposal: took = {one['took']}"
-        )
+    for result in results:
+        healthy = f"{result['endpoint']} is healthy: successfully committed proposal"
+        session.say(f"{healthy}: took = {result['took']}")
 
 
 async def status(session: Session) -> None:
@@ -111,13 +110,13 @@ async def status(session: Session) -> None:
         "raftIndex": index, "raftTerm": server.members.term,
         "raftAppliedIndex": index, "dbSizeInUse": size,
     }  # fmt: skip
-    found = []
+    results = []
     for endpoint in _endpoints(session):
         member = session.member_at(endpoint)
         head = {**session.header(), "member_id": member.id}
-        told = {"header": head, **answer, **({"isLearner": True} if member.is_learner else {})}
-        found.append({"Endpoint": endpoint, "Status": told})
-    session.show("status", {"list": found})
+        full = {"header": head, **answer, **({"isLearner": True} if member.is_learner else {})}
+        results.append({"Endpoint": endpoint, "Status": full})
+    session.show("status", {"list": results})
 
 
 async def hashkv(session: Session) -> None:
@@ -136,7 +135,7 @@ async def hashkv(session: Session) -> None:
 
 def _endpoints(session: Session) -> list[str]:
     if session.flag("cluster"):
-        return [url for one in session.server.members.all for url in one.client_urls]
+        return [url for member in session.server.members.all for url in member.client_urls]
     return session.endpoints()
 
 
@@ -145,8 +144,8 @@ async def alarms(session: Session) -> None:
     await session.connect()
     server = session.server
     raised = [
-        {"memberID": one.id, "alarm": 1}
-        for one in server.members.all
+        {"memberID": member.id, "alarm": 1}
+        for member in server.members.all
         if server.store.alarm == NO_SPACE
     ]
     session.show("alarms", {"header": session.header(), **({"alarms": raised} if raised else {})})

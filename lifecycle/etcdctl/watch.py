@@ -54,7 +54,9 @@ async def _interactive(session: Session) -> None:
     open_: list[tuple[watches.Watcher, Parsed]] = []
     try:
         while True:
-            await process.until(lambda: process.has_line() or any(one.waiting for one, _ in open_))
+            await process.until(
+                lambda: process.has_line() or any(watcher.waiting for watcher, _ in open_)
+            )
             for watcher, asked in open_:
                 _print(session, watcher, asked)
             if process.has_line():

@@ -262,7 +262,9 @@ class NodeAuthorizer:
     def _forget_gone(self) -> None:
         """Keeps what is known of pods that are there, and leaves room for as many again."""
         pods = self.reader.get
-        self.refs = {key: one for key, one in self.refs.items() if pods("pods", *key) is one[0]}
+        self.refs = {
+            key: entry for key, entry in self.refs.items() if pods("pods", *key) is entry[0]
+        }
         self._refs_max = max(REFS_MIN, 2 * len(self.refs))
 
     def _no(self, reason: str) -> Try:

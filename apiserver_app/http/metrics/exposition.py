@@ -28,15 +28,15 @@ class Page:
         self._family(name, "gauge", text, rows)
 
     def histogram(self, name: str, text: str, rows: Iterable[tuple[Labels, Histogram]]) -> None:
-        for index, (labels, one) in enumerate(rows):
+        for index, (labels, row) in enumerate(rows):
             if not index:  # a family without series is not shown
                 self._head(name, "histogram", text)
             running = 0
-            for bound, count in zip((*map(_number, one.bounds), "+Inf"), one.buckets, strict=True):
+            for bound, count in zip((*map(_number, row.bounds), "+Inf"), row.buckets, strict=True):
                 running += count
                 self._lines.append(f"{name}_bucket{_labels({**labels, 'le': bound})} {running}")
-            self._lines.append(f"{name}_sum{_labels(labels)} {_number(one.total)}")
-            self._lines.append(f"{name}_count{_labels(labels)} {one.count}")
+            self._lines.append(f"{name}_sum{_labels(labels)} {_number(row.total)}")
+            self._lines.append(f"{name}_count{_labels(labels)} {row.count}")
 
     def text(self) -> bytes:
         return ("\n".join(self._lines) + "\n").encode()

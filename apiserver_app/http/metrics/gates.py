@@ -25,15 +25,15 @@ def render(cluster: ClusterContext, page: Page) -> None:
     _admission(counters, page)
     _webhooks(counters, page)
     etcd = [
-        ({"operation": operation, "type": resource}, one)
-        for (operation, resource), one in sorted(counters.etcd.items())
+        ({"operation": operation, "type": resource}, histogram)
+        for (operation, resource), histogram in sorted(counters.etcd.items())
     ]
     text = "Etcd request latency in seconds for each operation and object type."
     page.histogram("etcd_request_duration_seconds", text, etcd)
     page.counter(
         "etcd_requests_total",
         "Etcd request counts for each operation and object type.",
-        ((labels, one.count) for labels, one in etcd),
+        ((labels, histogram.count) for labels, histogram in etcd),
     )
     _audit(cluster, page)
     _reloads(cluster, page)
@@ -43,25 +43,25 @@ def _reloads(cluster: ClusterContext, page: Page) -> None:
     """Of the files that the server was started with; a family without a reload has no lines."""
     server = f"sha256:{hashlib.sha256(cluster.options.server_id.encode()).hexdigest()}"
     for what in ("authentication", "authorization"):
-        found = {
-            status: one
-            for (name, status), one in sorted(cluster.counters.reloads.items())
+        times = {
+            status: count
+            for (name, status), count in sorted(cluster.counters.reloads.items())
             if name == what
         }
-        if not found:
+        if not times:
             continue
         prefix = f"apiserver_{what}_config_controller_automatic_reload"
         of = f"of {what} configuration split by status and apiserver identity."
-        labels = {status: {"status": status, "apiserver_id_hash": server} for status in found}
+        labels = {status: {"status": status, "apiserver_id_hash": server} for status in times}
         page.gauge(
             f"{prefix}_last_timestamp_seconds",
             f"Timestamp {of}",
-            ((labels[status], at // SECOND) for status, (_, at) in found.items()),
+            ((labels[status], at // SECOND) for status, (_, at) in times.items()),
         )
         page.counter(
             f"{prefix}s_total",
             f"Total number of automatic reloads {of}",
-            ((labels[status], count) for status, (count, _) in found.items()),
+            ((labels[status], count) for status, (count, _) in times.items()),
         )
 
 
@@ -76,11 +76,11 @@ def _gates(counters: Counters, page: Page) -> None:
     }
     for gate, (name, text) in attempts.items():
         rows = [
-            ({"result": result}, one)
-            for (at, result), one in sorted(counters.gates.items())
+            ({"result": result}, histogram)
+            for (at, result), histogram in sorted(counters.gates.items())
             if at == gate
         ]
-        page.counter(name, text, ((labels, one.count) for labels, one in rows))
+        page.counter(name, text, ((labels, count.count) for labels, count in rows))
         text = f"{gate.capitalize()} duration in seconds broken out by result."
         page.histogram(f"{gate}_duration_seconds", text, rows)
     page.counter(
@@ -95,21 +95,24 @@ def _admission(counters: Counters, page: Page) -> None:
         "apiserver_admission_step_admission_duration_seconds",
         "Admission sub-step latency histogram in seconds, broken out for each operation and API "
         "resource and step type (validate or admit).",
-        ((_labels(_STEP, key), one) for key, one in sorted(counters.steps.items())),
+        ((_labels(_STEP, key), histogram) for key, histogram in sorted(counters.steps.items())),
     )
-    found: dict[tuple[str, str, str, bool], Histogram] = {}
-    for key, one in counters.plugins.items():
+    histograms: dict[tuple[str, str, str, bool], Histogram] = {}
+    for key, histogram in counters.plugins.items():
         for name in key[0].split(","):
-            found.setdefault((name, *key[1:]), Histogram(ADMISSION_BUCKETS)).merge(one)
+            histograms.setdefault((name, *key[1:]), Histogram(ADMISSION_BUCKETS)).merge(histogram)
     for (quiet, kind, operation), count in counters.quiet.items():
         for name in ",".join(quiet).split(",") if quiet else ():
             at = (name, kind, operation, False)
-            found.setdefault(at, Histogram(ADMISSION_BUCKETS)).add_many(0.0, count)
+            histograms.setdefault(at, Histogram(ADMISSION_BUCKETS)).add_many(0.0, count)
     page.histogram(
         "apiserver_admission_controller_admission_duration_seconds",
         "Admission controller latency histogram in seconds, identified by name and broken out for "
         "each operation and API resource and type (validate or admit).",
-        ((_labels(("name", *_STEP), key), one) for key, one in sorted(found.items())),
+        (
+            (_labels(("name", *_STEP), key), histogram)
+            for key, histogram in sorted(histograms.items())
+        ),
     )
 
 
@@ -119,7 +122,10 @@ def _webhooks(counters: Counters, page: Page) -> None:
         f"{prefix}_admission_duration_seconds",
         "Admission webhook latency histogram in seconds, identified by name and broken out for "
         "each operation and API resource and type (validate or admit).",
-        ((_labels(("name", *_STEP), key), one) for key, one in sorted(counters.webhooks.items())),
+        (
+            (_labels(("name", *_STEP), key), histogram)
+            for key, histogram in sorted(counters.webhooks.items())
+        ),
     )
     page.counter(
         f"{prefix}_request_total",

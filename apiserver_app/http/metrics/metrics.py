@@ -39,7 +39,7 @@ def render(cluster: ClusterContext, build: Object, started: int) -> bytes:
     page.gauge(
         "kubernetes_build_info",
         "The version that this server is of; the value is always 1.",
-        [({_snake(name): said for name, said in build.items() if name in _BUILD}, 1)],
+        [({_snake(name): text for name, text in build.items() if name in _BUILD}, 1)],
     )
     return page.text()
 
@@ -70,8 +70,8 @@ def _requests(cluster: ClusterContext, page: Page) -> None:
         "Response latency distribution in seconds for each verb, dry run value, group, version, "
         "resource, subresource, scope and component.",
         (
-            ({"component": "apiserver", "dry_run": "", **_of(sort)}, one)
-            for sort, one in sorted(counters.durations.items())
+            ({"component": "apiserver", "dry_run": "", **_of(sort)}, histogram)
+            for sort, histogram in sorted(counters.durations.items())
         ),
     )
     page.gauge(
@@ -101,8 +101,8 @@ def _answers(cluster: ClusterContext, page: Page) -> None:
         "and component.",
         _by_sort(
             {
-                sort: undelayed(one, counters.delayed.get(sort))
-                for sort, one in counters.durations.items()
+                sort: undelayed(histogram, counters.delayed.get(sort))
+                for sort, histogram in counters.durations.items()
             }
         ),
     )
@@ -118,24 +118,24 @@ def _answers(cluster: ClusterContext, page: Page) -> None:
         "Gauge of deprecated APIs that have been requested, broken out by API group, version, "
         "resource, subresource, and removed_release.",
         (
-            ({**dict(zip(names, one, strict=True)), "removed_release": ""}, 1)
-            for one in sorted(counters.deprecated)
+            ({**dict(zip(names, use, strict=True)), "removed_release": ""}, 1)
+            for use in sorted(counters.deprecated)
         ),
     )
 
 
 def undelayed(whole: Histogram, delayed: tuple[Histogram, Histogram] | None) -> Histogram:
     """Without what was waited for; it has no bounds below 50 ms."""
-    one = Histogram(BUCKETS[_FINE:])
+    coarse = Histogram(BUCKETS[_FINE:])
     buckets, total = list(whole.buckets), whole.total
     if delayed is not None:
         with_waits, rest = delayed
         total += rest.total - with_waits.total
         for index, count in enumerate(rest.buckets):
             buckets[index] += count - with_waits.buckets[index]
-    one.buckets = [sum(buckets[: _FINE + 1]), *buckets[_FINE + 1 :]]
-    one.total = total
-    return one
+    coarse.buckets = [sum(buckets[: _FINE + 1]), *buckets[_FINE + 1 :]]
+    coarse.total = total
+    return coarse
 
 
 def _lists(cluster: ClusterContext, page: Page) -> None:
@@ -198,12 +198,12 @@ def _watches(cluster: ClusterContext) -> dict[Sort, int]:
     infos: dict[str, ResourceInfo] = {}
     for info in cluster.resources.all:
         infos.setdefault(info.storage, info)
-    found: dict[Sort, int] = {}
+    counts: dict[Sort, int] = {}
     for (storage, scope), count in cluster.cache.open_watches().items():
-        one = infos.get(storage)
-        if one is not None:
-            found["WATCH", one.group, one.version, one.plural, "", scope] = count
-    return found
+        served = infos.get(storage)
+        if served is not None:
+            counts["WATCH", served.group, served.version, served.plural, "", scope] = count
+    return counts
 
 
 _BUILD = tuple(

@@ -69,41 +69,41 @@ class Definitions:
 
 def v3(definitions: Definitions, roots: Iterable[str]) -> dict[str, Schema]:
     """The roots and all they refer to, in the form of OpenAPI 3, sorted by name."""
-    found: dict[str, Schema] = {}
+    schemas: dict[str, Schema] = {}
     waiting = [name for name in roots if name in definitions]
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in schemas:
             continue
         seen: list[str] = []
-        found[name] = _V3_SPECIAL.get(name) or _convert(definitions.load(name), seen.append)
-        _complete(found[name], gofields.short(name))
-        waiting += [other for other in seen if other not in found and other in definitions]
-    return {name: found[name] for name in sorted(found)}
+        schemas[name] = _V3_SPECIAL.get(name) or _convert(definitions.load(name), seen.append)
+        _complete(schemas[name], gofields.short(name))
+        waiting += [other for other in seen if other not in schemas and other in definitions]
+    return {name: schemas[name] for name in sorted(schemas)}
 
 
-def name_kinds(found: dict[str, Schema], infos: Iterable[ResourceInfo]) -> dict[str, Schema]:
+def name_kinds(schemas: dict[str, Schema], infos: Iterable[ResourceInfo]) -> dict[str, Schema]:
     """With every kind that a schema is served as: an old version may share a newer one's, which
     then requires no more than the old one did."""
     for info in infos:
         if info.stored_as and (info.group, info.version, info.plural) in history.GONE:
-            _relax(found, info.definition.rpartition(".")[0])
+            _relax(schemas, info.definition.rpartition(".")[0])
         for tail in ("", "List"):
             name, kind = info.definition + tail, info.kind + tail
-            if name not in found or info.custom is not None:
+            if name not in schemas or info.custom is not None:
                 continue
-            kinds = found[name].setdefault(KINDS, [])
+            kinds = schemas[name].setdefault(KINDS, [])
             gvk = {"group": info.group, "version": info.version, "kind": kind}
             if gvk not in kinds:
                 kinds.append(gvk)
-    return found
+    return schemas
 
 
-def _relax(found: dict[str, Schema], package: str) -> None:
+def _relax(schemas: dict[str, Schema], package: str) -> None:
     for name, fields in history.LENIENT.items():
-        if name.startswith(package) and name in found:
-            required = [one for one in found[name].get("required", ()) if one not in fields]
-            found[name]["required"] = required
+        if name.startswith(package) and name in schemas:
+            required = [field for field in schemas[name].get("required", ()) if field not in fields]
+            schemas[name]["required"] = required
 
 
 def reference(name: str) -> Schema:
@@ -135,8 +135,8 @@ def _restrict(prop: Schema, values: list[str]) -> None:
     for nested in _NESTED & prop.keys():
         prop[nested]["enum"] = values
         return
-    said = "".join(f'\n - `"{value}"`' for value in values)
-    prop["description"] = f"{prop.get('description', '')}\n\nPossible enum values:{said}"
+    listed = "".join(f'\n - `"{value}"`' for value in values)
+    prop["description"] = f"{prop.get('description', '')}\n\nPossible enum values:{listed}"
     prop["enum"] = values
 
 

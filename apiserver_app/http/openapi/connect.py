@@ -70,7 +70,7 @@ def items(
 ) -> Json:
     """The paths of one such subresource. `owner` is NamespacedPod, Node and so on; `place` the
     parameters in the path."""
-    found: Json = {}
+    paths: Json = {}
     word = subresource.capitalize()
     for end, more in (("", []), ("/{path}", [_REST])):
         if end and subresource != "proxy":
@@ -91,8 +91,8 @@ def items(
             for method in METHODS[subresource]
         }
         item["parameters"] = [*place, *more, *parameters(subresource)]
-        found[path + end] = item
-    return found
+        paths[path + end] = item
+    return paths
 
 
 _REST = {

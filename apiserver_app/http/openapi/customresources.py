@@ -64,7 +64,7 @@ def _inner_in_v2(schema: Json) -> Json:
         del out["type"]
     _forget_nullable(out)
     if "properties" in out:
-        out["properties"] = {name: _inner_in_v2(one) for name, one in out["properties"].items()}
+        out["properties"] = {name: _inner_in_v2(inner) for name, inner in out["properties"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(out.get(key), dict):
             out[key] = _inner_in_v2(out[key])

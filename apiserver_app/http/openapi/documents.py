@@ -143,9 +143,14 @@ class OpenApi:
         if self._services is None:
             return {}
         known = (
-            (one, self._services.found.get(one.name)) for one in self._services.remote.values()
+            (service, self._services.found.get(service.name))
+            for service in self._services.remote.values()
         )
-        return {one.path.strip("/"): said.openapi for one, said in known if said and said.openapi}
+        return {
+            document.path.strip("/"): said.openapi
+            for document, said in known
+            if said and said.openapi
+        }
 
     def _custom_versions(self) -> list[tuple[str, str]]:
         infos = self._resources.listed
@@ -160,15 +165,15 @@ class OpenApi:
         is_v2 = name in ("v2", "v2.pb")
         if name in self._built_in or (is_v2 and not self._custom_versions()):
             return _compressed(self._version, self._resources.config, name)
-        found = self._custom.get(name)
-        if found is None:
+        packed = self._custom.get(name)
+        if packed is None:
             if is_v2:
                 plain = gzip.decompress(_compressed(self._version, self._resources.config, name))
                 body = v2.extended(plain, name == "v2.pb", self._custom_documents())
             else:
                 body = build_custom(self._resources, *name.split("/")[1:])
-            found = self._custom[name] = gzip.compress(body, compresslevel=6, mtime=0)
-        return found
+            packed = self._custom[name] = gzip.compress(body, compresslevel=6, mtime=0)
+        return packed
 
     def _custom_documents(self) -> list[Document]:
         return [build_document(self._resources, *version) for version in self._custom_versions()]
@@ -179,8 +184,8 @@ class OpenApi:
             return hashlib.sha512(remote[name]).hexdigest().upper()
         if name not in self._built_in and self._custom_versions():
             return hashlib.sha512(self._compressed(name)).hexdigest().upper()
-        said = "".join(f"/{key}={value}" for key, value in self._resources.config)
-        text = f"{FORMAT}/{self._version}{said}/{name}"
+        config = "".join(f"/{key}={value}" for key, value in self._resources.config)
+        text = f"{FORMAT}/{self._version}{config}/{name}"
         return hashlib.sha512(text.encode()).hexdigest().upper()
 
 
@@ -208,8 +213,8 @@ def build(version: Release, name: str, config: RuntimeConfig = ()) -> bytes:
     else:
         parts = name.split("/")
         group = parts[1] if parts[0] == "apis" else ""
-        found = operations.Paths(resources, group, parts[-1])
-        paths, roots = found.paths, list(found.roots)
+        collected = operations.Paths(resources, group, parts[-1])
+        paths, roots = collected.paths, list(collected.roots)
     schemas = components.v3(components.Definitions(version), roots)
     return _document(version, paths, components.name_kinds(schemas, resources.listed))
 
@@ -221,12 +226,12 @@ def build_custom(resources: kinds.Resources, group: str, version: str) -> bytes:
 
 def build_document(resources: kinds.Resources, group: str, version: str) -> Document:
     """(paths, schemas) of a group version of custom resources."""
-    found = operations.Paths(resources, group, version)
+    paths = operations.Paths(resources, group, version)
     definitions = components.Definitions(resources.version)
     infos = [info for info in resources.listed if (info.group, info.version) == (group, version)]
-    out = components.v3(definitions, [*found.roots, *customresources.ROOTS])
+    out = components.v3(definitions, [*paths.roots, *customresources.ROOTS])
     out |= customresources.schemas(definitions, infos)
-    return found.paths, {name: out[name] for name in sorted(out)}
+    return paths.paths, {name: out[name] for name in sorted(out)}
 
 
 def _document(version: Release, paths: Mapping[str, Any], schemas: Mapping[str, Any]) -> bytes:

@@ -114,8 +114,8 @@ class Paths:
             if (info.group, info.version) == (group, version):
                 self._add(info)
         self.paths = {path: _common(item) for path, item in self.paths.items()}
-        said = orjson.dumps(self.paths).decode()
-        self.roots = {name: None for name in self.roots if f'/{name}"' in said}
+        text = orjson.dumps(self.paths).decode()
+        self.roots = {name: None for name in self.roots if f'/{name}"' in text}
 
     def _discovery(self) -> Json:
         return {
@@ -199,8 +199,8 @@ class Paths:
             return ""
         if sub.kind == info.kind:
             return info.definition
-        found = self._resources.by_gvk(sub.group, sub.version, sub.kind)
-        return found.definition if found else ""
+        known = self._resources.by_gvk(sub.group, sub.version, sub.kind)
+        return known.definition if known else ""
 
     def _put(
         self,
@@ -273,10 +273,10 @@ def _gvk(shown: ResourceInfo | kinds.SubresourceInfo) -> Json:
 
 def _place(info: ResourceInfo, *, named: bool) -> list[Json]:
     """The parameters that stand in the path."""
-    found = [_in_path("name", f"name of the {info.kind}")] if named else []
+    parameters = [_in_path("name", f"name of the {info.kind}")] if named else []
     if info.namespaced:
-        found.append(_in_path("namespace", _NAMESPACE))
-    return found
+        parameters.append(_in_path("namespace", _NAMESPACE))
+    return parameters
 
 
 def operation_prefix(group: str, version: str) -> str:

@@ -37,10 +37,10 @@ def as_json(version: Release, config: RuntimeConfig = ()) -> bytes:
     """The document as JSON."""
     source = _Source(version, config)
     paths = b",".join(_member(name, orjson.dumps(item)) for name, item in source.paths())
-    found = b",".join(_member(name, orjson.dumps(item)) for name, item in source.definitions())
+    members = b",".join(_member(name, orjson.dumps(item)) for name, item in source.definitions())
     return b"".join((
         b'{"swagger":"2.0","info":', orjson.dumps(source.info),
-        b',"paths":{', paths, b'},"definitions":{', found,
+        b',"paths":{', paths, b'},"definitions":{', members,
         b'},"securityDefinitions":', orjson.dumps(components.SECURITY), b',"security":',
         orjson.dumps([{name: [] for name in components.SECURITY}]), b"}",
     ))  # fmt: skip
@@ -51,9 +51,9 @@ def as_protobuf(version: Release, config: RuntimeConfig = ()) -> bytes:
     source = _Source(version, config)
     info = _text(1, source.info["title"]) + _text(2, source.info["version"])
     paths = b"".join(_named(2, name, _path_item(item)) for name, item in source.paths())
-    found = b"".join(_named(1, name, _schema(item)) for name, item in source.definitions())
+    members = b"".join(_named(1, name, _schema(item)) for name, item in source.definitions())
     return b"".join(
-        (_text(1, "2.0"), _field(2, info), _field(8, paths), _field(9, found), _security())
+        (_text(1, "2.0"), _field(2, info), _field(8, paths), _field(9, members), _security())
     )
 
 
@@ -61,8 +61,8 @@ def extended(plain: bytes, protobuf: bool, documents: Iterable[tuple[Any, Any]])
     """The document with those of custom resources, given as paths and schemas of version 3."""
     paths: Json = {}
     schemas: Json = {}
-    for found, known in documents:
-        paths |= {path: _swagger_item(item) for path, item in found.items()}
+    for served, known in documents:
+        paths |= {path: _swagger_item(item) for path, item in served.items()}
         schemas |= {name: customresources.in_v2(schema) for name, schema in known.items()
                     if not name.startswith("io.k8s.")}  # fmt: skip
     if protobuf:  # what is appended is merged with what is there
@@ -93,14 +93,14 @@ class _Source:
             for path, item in nonresource.paths(name).items():
                 yield path, _swagger_item(item)
         for group, version in self._resources.group_versions:
-            found = operations.Paths(self._resources, group, version)
-            self._roots |= found.roots
-            for path, item in found.paths.items():
+            paths = operations.Paths(self._resources, group, version)
+            self._roots |= paths.roots
+            for path, item in paths.paths.items():
                 yield path, _swagger_item(item)
 
     def definitions(self) -> Iterator[tuple[str, Json]]:
-        found = components.v3(self._definitions, self._roots)
-        for name, schema in components.name_kinds(found, self._resources.listed).items():
+        schemas = components.v3(self._definitions, self._roots)
+        for name, schema in components.name_kinds(schemas, self._resources.listed).items():
             yield name, _SPECIAL.get(name) or _swagger_schema(schema)
 
 
@@ -199,10 +199,10 @@ def _operation(operation: Json) -> bytes:
     parts += [_text(3, operation["description"]), _text(5, operation["operationId"])]
     parts += [_text(6, kind) for kind in operation.get("produces", ())]
     parts += [_text(7, kind) for kind in operation.get("consumes", ())]
-    parts += [_field(8, _parameter(found)) for found in operation.get("parameters", ())]
+    parts += [_field(8, _parameter(parameter)) for parameter in operation.get("parameters", ())]
     codes = [
-        _named(1, code, _field(1, _response(found)))
-        for code, found in operation["responses"].items()
+        _named(1, code, _field(1, _response(response)))
+        for code, response in operation["responses"].items()
     ]
     parts.append(_field(9, b"".join(codes)))
     parts += [_text(10, scheme) for scheme in operation["schemes"]]
@@ -212,9 +212,9 @@ def _operation(operation: Json) -> bytes:
 def _security() -> bytes:
     """Requirements and definitions."""
     parts = []
-    for name, said in components.SECURITY.items():
+    for name, scheme in components.SECURITY.items():
         numbers = (("type", 1), ("name", 2), ("in", 3), ("description", 4))
-        known = _field(2, b"".join(_text(number, said[key]) for key, number in numbers))
+        known = _field(2, b"".join(_text(number, scheme[key]) for key, number in numbers))
         parts += [_field(12, _named(1, name, b"")), _field(13, _named(1, name, known))]
     return b"".join(parts)
 

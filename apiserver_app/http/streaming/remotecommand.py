@@ -51,8 +51,8 @@ async def serve(kernel: kernels.Kernel, session: Session, conduit: Conduit) -> O
         exited = session.kind == "exec" and code != 0
         await wire.status(_exited(session, code) if exited else _succeeded(session))
         conduit.close()
-        told: Object = {"why": "the process ended"}
-        return told | {"exit": code} if session.kind == "exec" else told
+        detail: Object = {"why": "the process ended"}
+        return detail | {"exit": code} if session.kind == "exec" else detail
     finally:
         kernel.cancel(listener)
         if process.exit_code is None:
@@ -123,10 +123,10 @@ def _succeeded(session: Session) -> bytes:
 
 
 def _exited(session: Session, code: int) -> bytes:
-    said = f"command terminated with exit code {code}"
+    why = f"command terminated with exit code {code}"
     if not session.upgrade.translated:
-        said = f"error executing command, exit code {code}"
-    message = f"command terminated with non-zero exit code: {said}"
+        why = f"error executing command, exit code {code}"
+    message = f"command terminated with non-zero exit code: {why}"
     causes = [{"reason": "ExitCode", "message": str(code)}]
     return _status(session, message, "NonZeroExitCode", {"causes": causes}, 0)
 

@@ -64,9 +64,9 @@ def selector_or_none(value: Object | None) -> str:
 
 def containers(template: Object) -> tuple[str, str]:
     """Names and images of a pod template's containers."""
-    found: list[Object] = part(template, "spec").get("containers") or []
-    names = ",".join(container.get("name", "") for container in found)
-    return names, ",".join(container.get("image", "") for container in found)
+    listed: list[Object] = part(template, "spec").get("containers") or []
+    names = ",".join(container.get("name", "") for container in listed)
+    return names, ",".join(container.get("image", "") for container in listed)
 
 
 def shortened(items: Sequence[str]) -> str:

@@ -123,12 +123,12 @@ def priority_class(obj: Object, now: int) -> list[Any]:
 def storage_version(obj: Object, now: int) -> list[Any]:
     status = cells.part(obj, "status")
     common = status.get("commonEncodingVersion")
-    found = [
+    encodings = [
         f"{version.get('apiServerID', '')}={version.get('encodingVersion', '')}"
         for version in status.get("storageVersions") or ()
     ]
     shown = cells.UNSET if common is None else common
-    return [cells.name(obj), shown, cells.shortened(found), cells.age(obj, now)]
+    return [cells.name(obj), shown, cells.shortened(encodings), cells.age(obj, now)]
 
 
 def version_migration(obj: Object, now: int) -> list[Any]:

@@ -41,8 +41,8 @@ def row(custom: Custom, obj: Object, now: int) -> list[Any]:
     if not custom.columns:
         return [*out, cells.age(obj, now)]
     for column in _usable(custom):
-        found = jsonpath.find(obj, column["jsonPath"])
-        out.append(_cell(column["type"], found[0], now) if found else None)
+        values = jsonpath.find(obj, column["jsonPath"])
+        out.append(_cell(column["type"], values[0], now) if values else None)
     return out
 
 

@@ -63,12 +63,12 @@ def ingress(obj: Object, now: int) -> list[Any]:
 
 def ingress_class(obj: Object, now: int) -> list[Any]:
     spec = cells.part(obj, "spec")
-    found = spec.get("parameters")
+    given = spec.get("parameters")
     parameters = cells.NONE
-    if found is not None:
-        group = found.get("apiGroup")
-        kind = found.get("kind", "") if group is None else f"{found.get('kind', '')}.{group}"
-        parameters = f"{kind}/{found.get('name', '')}"
+    if given is not None:
+        group = given.get("apiGroup")
+        kind = given.get("kind", "") if group is None else f"{given.get('kind', '')}.{group}"
+        parameters = f"{kind}/{given.get('name', '')}"
     return [cells.name(obj), spec.get("controller", ""), parameters, cells.age(obj, now)]
 
 
@@ -110,11 +110,11 @@ def _external_address(obj: Object, spec: Object) -> str:
 
 
 def _load_balancer(obj: Object) -> str:
-    found = {
+    addresses = {
         entry.get("ip") or entry.get("hostname")
         for entry in cells.part(obj, "status", "loadBalancer").get("ingress") or ()
     }
-    return ",".join(sorted(address for address in found if address))
+    return ",".join(sorted(address for address in addresses if address))
 
 
 def _port(port: Object) -> str:
@@ -132,16 +132,16 @@ def _slice_port(port: Object) -> str:
 def _subsets(subsets: Any) -> str:
     if not subsets:
         return cells.NONE
-    found: list[str] = []
+    endpoints: list[str] = []
     for subset in subsets:
         addresses = [address["ip"] for address in subset.get("addresses") or ()]
         ports = subset.get("ports")
         if not ports:
-            found += addresses
+            endpoints += addresses
         for port in ports or ():
-            found += [_host_port(address, port["port"]) for address in addresses]
-    text = ",".join(found[:_ENDPOINTS_SHOWN_MAX])
-    more = len(found) - _ENDPOINTS_SHOWN_MAX
+            endpoints += [_host_port(address, port["port"]) for address in addresses]
+    text = ",".join(endpoints[:_ENDPOINTS_SHOWN_MAX])
+    more = len(endpoints) - _ENDPOINTS_SHOWN_MAX
     return f"{text} + {more} more..." if more > 0 else text
 
 
@@ -151,14 +151,14 @@ def _host_port(address: str, port: int) -> str:
 
 def _hosts(rules: Any) -> str:
     """The first three hosts. Once they are found, every further rule counts as one more."""
-    found: list[str] = []
+    hosts: list[str] = []
     more = False
     for rule in rules:
-        if len(found) == _HOSTS_SHOWN_MAX:
+        if len(hosts) == _HOSTS_SHOWN_MAX:
             more = True
         elif rule.get("host"):
-            found.append(rule["host"])
-    if not found:
+            hosts.append(rule["host"])
+    if not hosts:
         return "*"
-    text = ",".join(found)
+    text = ",".join(hosts)
     return f"{text} + {len(rules) - _HOSTS_SHOWN_MAX} more..." if more else text

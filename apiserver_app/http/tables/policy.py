@@ -16,18 +16,18 @@ from apiserver_app.machinery.syntax import labels
 def binding(obj: Object, now: int) -> list[Any]:
     """A RoleBinding or ClusterRoleBinding."""
     role = obj.get("roleRef") or {}
-    found: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
+    subjects: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
     for subject in obj.get("subjects") or ():
         name = subject.get("name", "")
         if subject.get("kind") == "ServiceAccount":
             name = f"{subject.get('namespace', '')}/{name}"
-        if subject.get("kind") in found:
-            found[subject["kind"]].append(name)
+        if subject.get("kind") in subjects:
+            subjects[subject["kind"]].append(name)
     return [
         cells.name(obj),
         f"{role.get('kind', '')}/{role.get('name', '')}",
         cells.age(obj, now),
-        *(", ".join(names) for names in found.values()),
+        *(", ".join(names) for names in subjects.values()),
     ]
 
 

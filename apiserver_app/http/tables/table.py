@@ -32,7 +32,7 @@ _FLOW_SCHEMAS = "flowschemas.flowcontrol.apiserver.k8s.io"
 def columns(key: str, release: Release = _NEWEST) -> tuple[Object, ...]:
     """The column definitions of a resource, by its GroupResource (`deployments.apps`). `release`
     is the version of Kubernetes; without one they are today's."""
-    found, docs = _columns_file()
+    listed, docs = _columns_file()
     form = forms.form_of(key)
     since = forms.SINCE.get(form, {})
     return tuple(
@@ -43,7 +43,7 @@ def columns(key: str, release: Release = _NEWEST) -> tuple[Object, ...]:
             "description": docs.get(description, description),
             "priority": priority,
         }
-        for name, kind, format_, description, priority in found[form]
+        for name, kind, format_, description, priority in listed[form]
         if release.minor >= since.get(name, 0)
     )
 
@@ -146,9 +146,9 @@ def include_object(params: Mapping[str, Sequence[str]]) -> str:
 @functools.cache
 def _columns_file() -> tuple[dict[str, list[list[Any]]], dict[str, str]]:
     """Columns by form, and the descriptions that many of them share."""
-    found = orjson.loads(_COLUMNS_FILE.read_bytes())
-    docs = {name: found.pop(name) for name in ("@name", "@created")}
-    return found, docs
+    listed = orjson.loads(_COLUMNS_FILE.read_bytes())
+    docs = {name: listed.pop(name) for name in ("@name", "@created")}
+    return listed, docs
 
 
 def _custom_columns(custom: Custom) -> bytes:
@@ -177,10 +177,12 @@ def _row_of(form: str, release: Release) -> forms.Row:
 
 def metadata_of(obj: Object) -> Object:
     """The metadata alone. That a DaemonSet counts its templates is written with the whole."""
-    found: Object = obj["metadata"]
-    notes = found.get("annotations") or {}
+    metadata: Object = obj["metadata"]
+    notes = metadata.get("annotations") or {}
     if obj.get("kind") == "DaemonSet" and TEMPLATE_GENERATION in notes:
         rest = {name: text for name, text in notes.items() if name != TEMPLATE_GENERATION}
-        found = {name: value for name, value in found.items() if name != "annotations" or rest}
-        return {**found, "annotations": rest} if rest else found
-    return found
+        metadata = {
+            name: value for name, value in metadata.items() if name != "annotations" or rest
+        }
+        return {**metadata, "annotations": rest} if rest else metadata
+    return metadata

@@ -205,12 +205,12 @@ def _metrics(spec: Object, status: Object, named: bool) -> str:
         specs, statuses = _metrics_of_v1(spec, status)
     if not specs:
         return cells.NONE
-    found = [
+    shown = [
         _metric(metric, statuses[index] if index < len(statuses) else {}, named)
         for index, metric in enumerate(specs)
     ]
-    more = len(found) - _METRICS_SHOWN_MAX
-    text = ", ".join(found[:_METRICS_SHOWN_MAX])
+    more = len(shown) - _METRICS_SHOWN_MAX
+    text = ", ".join(shown[:_METRICS_SHOWN_MAX])
     return f"{text} + {more} more..." if more > 0 else text
 
 
@@ -218,10 +218,10 @@ def _metrics_of_v1(spec: Object, status: Object) -> tuple[list[Object], list[Obj
     """The one metric that autoscaling/v1 knows, as v2 has it."""
     target = {"averageUtilization": spec["targetCPUUtilizationPercentage"]}
     specs = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
-    found = status.get("currentCPUUtilizationPercentage")
-    if found is None:
+    current = status.get("currentCPUUtilizationPercentage")
+    if current is None:
         return specs, []
-    return specs, [{"resource": {"name": "cpu", "current": {"averageUtilization": found}}}]
+    return specs, [{"resource": {"name": "cpu", "current": {"averageUtilization": current}}}]
 
 
 def _metric(metric: Object, status: Object, named: bool) -> str:
@@ -229,8 +229,8 @@ def _metric(metric: Object, status: Object, named: bool) -> str:
     if form is None:
         return "<unknown type>"
     field, write = form
-    found = status.get(field)
-    current = None if found is None else found.get("current") or {}
+    used = status.get(field)
+    current = None if used is None else used.get("current") or {}
     wanted = metric.get(field) or {}
     text = write(wanted, current)
     return f"{wanted.get('name', '')}: {text}" if named and write is _resource_metric else text
@@ -239,26 +239,26 @@ def _metric(metric: Object, status: Object, named: bool) -> str:
 def _value_metric(metric: Object, current: Object | None) -> str:
     target = metric.get("target") or {}
     if target.get("averageValue") is not None:
-        found = (current or {}).get("averageValue", cells.UNKNOWN)
-        return f"{found}/{target['averageValue']} (avg)"
-    found = cells.UNKNOWN if current is None else current.get("value", _NIL)
-    return f"{found}/{target.get('value', _NIL)}"
+        shown = (current or {}).get("averageValue", cells.UNKNOWN)
+        return f"{shown}/{target['averageValue']} (avg)"
+    shown = cells.UNKNOWN if current is None else current.get("value", _NIL)
+    return f"{shown}/{target.get('value', _NIL)}"
 
 
 def _pods_metric(metric: Object, current: Object | None) -> str:
-    found = cells.UNKNOWN if current is None else current.get("averageValue", _NIL)
-    return f"{found}/{(metric.get('target') or {}).get('averageValue', _NIL)}"
+    shown = cells.UNKNOWN if current is None else current.get("averageValue", _NIL)
+    return f"{shown}/{(metric.get('target') or {}).get('averageValue', _NIL)}"
 
 
 def _resource_metric(metric: Object, current: Object | None) -> str:
     target = metric.get("target") or {}
     if target.get("averageValue") is not None:
-        found = cells.UNKNOWN if current is None else current.get("averageValue", _NIL)
-        return f"{found}/{target['averageValue']}"
+        shown = cells.UNKNOWN if current is None else current.get("averageValue", _NIL)
+        return f"{shown}/{target['averageValue']}"
     used = (current or {}).get("averageUtilization")
     wanted = target.get("averageUtilization")
-    found = cells.UNKNOWN if used is None else f"{used}%"
-    return f"{found}/{'<auto>' if wanted is None else f'{wanted}%'}"
+    shown = cells.UNKNOWN if used is None else f"{used}%"
+    return f"{shown}/{'<auto>' if wanted is None else f'{wanted}%'}"
 
 
 _METRIC_FORMS: dict[str, tuple[str, Callable[[Object, Object | None], str]]] = {

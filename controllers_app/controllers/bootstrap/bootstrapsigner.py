@@ -28,7 +28,9 @@ class BootstrapSignerController(Controller):
 
     source = "pkg/controller/bootstrap/bootstrapsigner.go signConfigMap"
     watches = (
-        For("configmaps", on=ADDED | UPDATED, when=lambda found: meta.key_of(found) == KEY),
+        For(
+            "configmaps", on=ADDED | UPDATED, when=lambda controller: meta.key_of(controller) == KEY
+        ),
         Watches(
             "secrets",
             when=lambda secret: secret.get("type") == bootstraptokens.TYPE,
@@ -38,10 +40,10 @@ class BootstrapSignerController(Controller):
     workers = 1
 
     async def reconcile(self, key: str) -> Result | None:
-        found = self.caches["configmaps"].get(key)
-        data = (found or {}).get("data") or {}
+        config_map = self.caches["configmaps"].get(key)
+        data = (config_map or {}).get("data") or {}
         content = data.get("kubeconfig")
-        if found is None or content is None:
+        if config_map is None or content is None:
             return Result("there is nothing to sign")
         wanted = {name: text for name, text in data.items() if not name.startswith(PREFIX)}
         for identity, secret in self._tokens().items():
@@ -49,12 +51,14 @@ class BootstrapSignerController(Controller):
         if wanted == data:
             return Result("is signed as it should be")
         with errors.ignoring("NotFound", "Conflict"):
-            await self.client.update("configmaps", NAMESPACE, NAME, {**found, "data": wanted})
-        return Result(f"signs with {len([one for one in wanted if one.startswith(PREFIX)])} tokens")
+            await self.client.update("configmaps", NAMESPACE, NAME, {**config_map, "data": wanted})
+        return Result(
+            f"signs with {len([name for name in wanted if name.startswith(PREFIX)])} tokens"
+        )
 
     def _tokens(self) -> dict[str, str]:
         """Secrets by id, of those tokens that may sign."""
-        found: dict[str, str] = {}
+        tokens: dict[str, str] = {}
         for secret in self.caches["secrets"].list(bootstraptokens.NAMESPACE):
             if secret.get("type") != bootstraptokens.TYPE:
                 continue
@@ -64,8 +68,8 @@ class BootstrapSignerController(Controller):
             signs = bootstraptokens.read(secret, "usage-bootstrap-signing") == "true"
             ended = bootstraptokens.expired(secret, self.kernel.now)
             if identity and password and named and signs and not ended:
-                found[identity] = password
-        return found
+                tokens[identity] = password
+        return tokens
 
 
 def signature(content: str, identity: str, secret: str) -> str:

@@ -46,9 +46,9 @@ class CsrApprovingController(Controller):
             if await self._may(spec, subresource):
                 await self._approve(csr, message)
                 return Result(f"approves: {subresource}")
-        said = f'recognized csr "{key}" as [{" ".join(tried)}]'
+        text = f'recognized csr "{key}" as [{" ".join(tried)}]'
         return Result(
-            f"{said} but subject access review was not approved", RETRY_SECONDS, background=True
+            f"{text} but subject access review was not approved", RETRY_SECONDS, background=True
         )
 
     async def _may(self, spec: Object, subresource: str) -> bool:

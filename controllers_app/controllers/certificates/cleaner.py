@@ -43,13 +43,13 @@ def _due(csr: Object) -> int | None:
     conditions = status.get("conditions") or ()
     if not conditions:
         return meta.parse_time(csr["metadata"]["creationTimestamp"]) + PENDING_SECONDS * SECOND
-    ends = []
+    times = []
     certificate = status.get("certificate")
     for condition in conditions:
         issued = condition["type"] == "Approved" and certificate
         if (issued or condition["type"] == "Denied") and condition.get("lastUpdateTime"):
             decided = meta.parse_time(condition["lastUpdateTime"])
-            ends.append(decided + DECIDED_SECONDS * SECOND)
+            times.append(decided + DECIDED_SECONDS * SECOND)
         if issued and certificate:
-            ends.append(certificates.until(certificate) or ends[-1])
-    return min(ends) if ends else None
+            times.append(certificates.until(certificate) or times[-1])
+    return min(times) if times else None

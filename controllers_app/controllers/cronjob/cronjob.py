@@ -41,15 +41,15 @@ class State(msgspec.Struct):
     @property
     def active(self) -> list[Object]:
         """References to the jobs that run; a new list may be put into the status."""
-        found: list[Object] = self.cron_job["status"].setdefault("active", [])
-        return found
+        references: list[Object] = self.cron_job["status"].setdefault("active", [])
+        return references
 
     def knows(self, uid: str) -> bool:
-        return any(one.get("uid") == uid for one in self.active)
+        return any(reference.get("uid") == uid for reference in self.active)
 
     def drop(self, uid: str) -> None:
         """The job does not run any more."""
-        left = [one for one in self.active if one.get("uid") != uid]
+        left = [reference for reference in self.active if reference.get("uid") != uid]
         self.is_changed = self.is_changed or len(left) < len(self.active)
         self.cron_job["status"]["active"] = left
 
@@ -71,11 +71,11 @@ class CronJobController(Controller):
     )
 
     async def reconcile(self, key: str) -> Result | None:
-        found = self.caches[CRON_JOBS].get(key)
-        if found is None:
+        stored = self.caches[CRON_JOBS].get(key)
+        if stored is None:
             return Result("is gone")
-        cron_job = {**found, "status": copy.deepcopy(found.get("status") or {})}
-        state = State(cron_job, list(self.caches[job.JOBS].owned_by(meta.uid_of(found)).values()))
+        cron_job = {**stored, "status": copy.deepcopy(stored.get("status") or {})}
+        state = State(cron_job, list(self.caches[job.JOBS].owned_by(meta.uid_of(stored)).values()))
         await self._clean_up(state)
         failure, wait = None, 0.0
         try:
@@ -97,42 +97,42 @@ class CronJobController(Controller):
             ("Complete", spec.get("successfulJobsHistoryLimit")),
             ("Failed", spec.get("failedJobsHistoryLimit")),
         ):
-            ended = [one for one in state.jobs if _end_of(one) == kind]
+            ended = [child for child in state.jobs if _end_of(child) == kind]
             if limit is None or len(ended) <= limit:
                 continue
-            ended.sort(key=lambda one: (_started(one), meta.name_of(one)))
+            ended.sort(key=lambda child: (_started(child), meta.name_of(child)))
             for old in ended[: len(ended) - limit]:
                 await self._delete(state, old)
 
     async def _take_stock(self, state: State) -> None:
         """Bring the list of those that run up to date."""
         about = state.cron_job
-        for one in state.jobs:
-            uid, end = meta.uid_of(one), _end_of(one)
+        for item in state.jobs:
+            uid, end = meta.uid_of(item), _end_of(item)
             if not state.knows(uid) and not end:
                 live = await self.client.get(CRON_JOBS, *_place(about))
                 active = (live.get("status") or {}).get("active") or ()
                 if not any(known.get("uid") == uid for known in active):
                     text = (
                         "Saw a job that the controller did not create or forgot: "
-                        + meta.name_of(one)
+                        + meta.name_of(item)
                     )
                     self.recorder.event(about, "Warning", "UnexpectedJob", text)
             elif state.knows(uid) and end:
                 state.drop(uid)
-                text = f"Saw completed job: {meta.name_of(one)}, condition: {end}"
+                text = f"Saw completed job: {meta.name_of(item)}, condition: {end}"
                 self.recorder.event(about, "Normal", "SawCompletedJob", text)
             if end == "Complete":
-                done = (one.get("status") or {}).get("completionTime")
+                done = (item.get("status") or {}).get("completionTime")
                 if done and done > about["status"].get("lastSuccessfulTime", ""):
                     about["status"]["lastSuccessfulTime"] = done
                     state.is_changed = True
-        there = {meta.uid_of(one) for one in state.jobs}
-        for one in [known for known in state.active if known.get("uid") not in there]:
-            if await self.live(job.JOBS, one["namespace"], one["name"]) is None:
-                text = f"Active job went missing: {one['name']}"
+        there = {meta.uid_of(child) for child in state.jobs}
+        for item in [known for known in state.active if known.get("uid") not in there]:
+            if await self.live(job.JOBS, item["namespace"], item["name"]) is None:
+                text = f"Active job went missing: {item['name']}"
                 self.recorder.event(about, "Normal", "MissingJob", text)
-                state.drop(one["uid"])
+                state.drop(item["uid"])
 
     # -- is it time? ----------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class CronJobController(Controller):
             state.said.append("too late for the start that was due")
             return False
         name = scheduling.name_of(about, due)
-        if any(one.get("name") == name for one in state.active) or (
+        if any(reference.get("name") == name for reference in state.active) or (
             last and meta.parse_time(last) == due * SECOND
         ):
             state.said.append("the last start that was due has been made")
@@ -211,8 +211,8 @@ class CronJobController(Controller):
         about = state.cron_job
         namespace, _ = _place(about)
         if about["spec"].get("concurrencyPolicy") == "Replace":
-            for one in list(state.active):
-                await self._delete(state, await self._live(about, one))
+            for reference in list(state.active):
+                await self._delete(state, await self._live(about, reference))
         body = _job_of(about, due)
         name = meta.name_of(body)
         try:
@@ -237,25 +237,25 @@ class CronJobController(Controller):
         state.is_changed = True
         state.said.append(f"starts {name}")
 
-    async def _live(self, about: Object, one: Object) -> Object:
+    async def _live(self, about: Object, child: Object) -> Object:
         try:
-            return await self.client.get(job.JOBS, one["namespace"], one["name"])
+            return await self.client.get(job.JOBS, child["namespace"], child["name"])
         except errors.ApiError as error:
             self.recorder.event(about, "Warning", "FailedGet", f"Get job: {error.message}")
             raise
 
-    async def _delete(self, state: State, one: Object) -> None:
-        about, (namespace, name) = state.cron_job, _place(one)
+    async def _delete(self, state: State, child: Object) -> None:
+        about, (namespace, name) = state.cron_job, _place(child)
         options = {"propagationPolicy": "Background"}
         try:
             await self.client.delete(job.JOBS, namespace, name, options=options)
         except errors.ApiError as error:
             text = f"Deleted job: {error.message}"
             self.recorder.event(about, "Warning", "FailedDelete", text)
-            if state.knows(meta.uid_of(one)):  # it was to be replaced
+            if state.knows(meta.uid_of(child)):  # it was to be replaced
                 raise
             return
-        state.drop(meta.uid_of(one))
+        state.drop(meta.uid_of(child))
         self.recorder.event(about, "Normal", "SuccessfulDelete", f"Deleted job {name}")
         state.said.append(f"deletes {name}")
 
@@ -285,17 +285,17 @@ def _place(obj: Object) -> tuple[str, str]:
     return meta.namespace_of(obj), meta.name_of(obj)
 
 
-def _end_of(one: Object) -> str:
+def _end_of(child: Object) -> str:
     """Complete, Failed, or empty while it goes on."""
-    for item in (one.get("status") or {}).get("conditions") or ():
+    for item in (child.get("status") or {}).get("conditions") or ():
         if item["type"] in ("Complete", "Failed") and item["status"] == "True":
             return str(item["type"])
     return ""
 
 
-def _started(one: Object) -> str:
+def _started(child: Object) -> str:
     """For order; one that never started comes last."""
-    return (one.get("status") or {}).get("startTime") or "~"
+    return (child.get("status") or {}).get("startTime") or "~"
 
 
 def _job_of(about: Object, due: int) -> Object:

@@ -53,10 +53,10 @@ def seconds_to_next(cron_job: Object, now: int, schedule: cron.Schedule) -> floa
         pass
     else:
         start = due if due is not None else start if missed else earliest
-    found = schedule.next(start)
-    if found is None:
+    following = schedule.next(start)
+    if following is None:
         return 0.0
-    return max(0.0, (found * SECOND - now) / SECOND + DELTA_SECONDS)
+    return max(0.0, (following * SECOND - now) / SECOND + DELTA_SECONDS)
 
 
 def name_of(cron_job: Object, due: int) -> str:

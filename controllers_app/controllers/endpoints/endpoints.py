@@ -151,7 +151,7 @@ def _address(service: Object, pod: Object) -> Object:
 
 def _port_groups(service: Object, pod: Object) -> list[tuple[Any, ...]]:
     """The ports of the service in this pod; a headless service may have none."""
-    found = []
+    groups = []
     for port in service["spec"].get("ports") or ():
         number = servicepods.port_of(pod, port)
         if number is None:
@@ -161,10 +161,10 @@ def _port_groups(service: Object, pod: Object) -> list[tuple[Any, ...]]:
             item.insert(0, ("name", port["name"]))
         if port.get("appProtocol"):
             item.append(("appProtocol", port["appProtocol"]))
-        found.append(tuple(item))
-    if not found:
+        groups.append(tuple(item))
+    if not groups:
         return [()] if servicepods.is_headless(service) else []
-    return [tuple(found)]
+    return [tuple(groups)]
 
 
 def _truncated(subsets: list[Object]) -> tuple[list[Object], bool]:

@@ -58,8 +58,8 @@ class EndpointSliceController(servicepods.ServiceController):
             return Result("has no selector: does nothing")
         pods = self.selected(service)
         wanted = self._wanted(service, pods)
-        found = self.caches[SLICES].by("service", key).values()
-        known = [item for item in found if not meta.is_deleting(item)]
+        slices = self.caches[SLICES].by("service", key).values()
+        known = [item for item in slices if not meta.is_deleting(item)]
         trigger = self.triggers.earliest_change(key, service, pods)
         count = sum(len(endpoints) for endpoints in wanted.values())
         try:

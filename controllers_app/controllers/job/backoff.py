@@ -27,14 +27,14 @@ class Record(msgspec.Struct, frozen=True):
 
     def after(self, succeeded: Sequence[Object], failed: Sequence[Object]) -> Record:
         """The record with these pods, which have ended since."""
-        ends = sorted(end_of(pod) for pod in failed)
+        times = sorted(end_of(pod) for pod in failed)
         failures = self.failures
         if succeeded:
             success = max(end_of(pod) for pod in succeeded)
-            ends = [end for end in ends if end > success]
+            times = [end for end in times if end > success]
             failures = 0
-        if ends:
-            return Record(failures + len(ends), ends[-1])
+        if times:
+            return Record(failures + len(times), times[-1])
         return Record() if succeeded else self
 
     def seconds_left(self, now: int) -> float:
@@ -52,13 +52,17 @@ def end_of(pod: Object) -> int:
         for container in pod["spec"].get("initContainers") or ()
         if container.get("restartPolicy") == "Always"
     }
-    found = [
+    statuses = [
         *(status.get("containerStatuses") or ()),
-        *(one for one in status.get("initContainerStatuses") or () if one["name"] in sidecars),
+        *(
+            container
+            for container in status.get("initContainerStatuses") or ()
+            if container["name"] in sidecars
+        ),
     ]
-    ends = list(_ends(found))
-    if ends and len(ends) == len(found):
-        return max(ends)
+    times = list(_ends(statuses))
+    if times and len(times) == len(statuses):
+        return max(times)
     ready = conditions.find(status, "Ready")
     if ready is not None and ready.get("status") == "False" and ready.get("lastTransitionTime"):
         return meta.parse_time(ready["lastTransitionTime"])

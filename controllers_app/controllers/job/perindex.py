@@ -45,15 +45,15 @@ def _ends_its_index(job: Object, pod: Object) -> bool:
 def awaiting(held: Iterable[Object], settled: indexed.Intervals) -> dict[int, Object]:
     """The failed pod of each index, the newest, that another one has yet to take the place of;
     `settled` are the indexes for which none will."""
-    found: dict[int, Object] = {}
+    indexes: dict[int, Object] = {}
     for pod in held:
         index = indexed.index_of(pod)
         if index is None or indexed.has(settled, index):
             continue
-        known = found.get(index)
+        known = indexes.get(index)
         if known is None or _is_newer(pod, known):
-            found[index] = pod
-    return found
+            indexes[index] = pod
+    return indexes
 
 
 def _is_newer(pod: Object, known: Object) -> bool:

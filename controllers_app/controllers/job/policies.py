@@ -52,7 +52,9 @@ def _matched(rule: Object, pod: Object) -> str:
             if (code in asked["values"]) == (asked["operator"] == "In"):
                 return f"Container {name} for pod {key} failed with exit code {code}"
         return ""
-    patterns = [(one["type"], one["status"]) for one in rule.get("onPodConditions") or ()]
+    patterns = [
+        (pattern["type"], pattern["status"]) for pattern in rule.get("onPodConditions") or ()
+    ]
     for condition in status.get("conditions") or ():
         if (condition["type"], condition["status"]) in patterns:
             return f"Pod {key} has condition {condition['type']}"

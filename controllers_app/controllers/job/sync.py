@@ -44,13 +44,13 @@ class Sync(msgspec.Struct):
 
     @property
     def completions(self) -> int | None:
-        found = self.job["spec"].get("completions")
-        return None if found is None else int(found)
+        completions = self.job["spec"].get("completions")
+        return None if completions is None else int(completions)
 
     @property
     def uncounted(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = self.status["uncountedTerminatedPods"]
-        return found
+        uncounted: dict[str, list[str]] = self.status["uncountedTerminatedPods"]
+        return uncounted
 
     def is_held(self, pod: Object) -> bool:
         """Whether the pod has its finalizer still."""
@@ -226,9 +226,9 @@ def put(status: Object, name: str, value: int | str) -> None:
 
 
 def condition(kind: str, status: str, reason: str, message: str, now: str) -> Object:
-    found = {"type": kind, "status": status, "lastProbeTime": now, "lastTransitionTime": now}
-    found |= {name: text for name, text in (("reason", reason), ("message", message)) if text}
-    return found
+    condition = {"type": kind, "status": status, "lastProbeTime": now, "lastTransitionTime": now}
+    condition |= {name: text for name, text in (("reason", reason), ("message", message)) if text}
+    return condition
 
 
 def ensure(status: Object, wanted: Object) -> bool:
@@ -241,7 +241,9 @@ def ensure(status: Object, wanted: Object) -> bool:
         return True
     if all(known.get(name) == wanted.get(name) for name in ("status", "reason", "message")):
         return False
-    status["conditions"] = [wanted if one is known else one for one in status["conditions"]]
+    status["conditions"] = [
+        wanted if condition is known else condition for condition in status["conditions"]
+    ]
     return True
 
 
@@ -254,7 +256,7 @@ def has_restarted_too_often(sync: Sync, limit: int) -> bool:
         if podstate.phase_of(pod) in ("Running", "Pending"):
             status = pod.get("status") or {}
             for kind in ("initContainerStatuses", "containerStatuses"):
-                restarts += sum(one.get("restartCount", 0) for one in status.get(kind) or ())
+                restarts += sum(uid.get("restartCount", 0) for uid in status.get(kind) or ())
     return restarts >= max(1, limit)
 
 

@@ -123,10 +123,10 @@ class NodeLifecycleController(Controller):
         if name in self._unmarked and ready["status"] != "True":
             await self._mark_pods(name)
         if ready["status"] == "True" or self._zones.is_halted:
-            found = [taint for taint in _taints(node) if _key(taint) in _EMPTIES]
-            if not found:
+            taints = [taint for taint in _taints(node) if _key(taint) in _EMPTIES]
+            if not taints:
                 return Result("nothing to do")
-            for taint in found:
+            for taint in taints:
                 await self._remove_taints(name, [_key(taint)])
             why = "is ready" if ready["status"] == "True" else "no node is ready: none is emptied"
             return Result(f"{why}: pods may stay")
@@ -261,9 +261,11 @@ class NodeLifecycleController(Controller):
         """Makes our NoSchedule taints what its conditions say. What was changed."""
         name, wanted = meta.name_of(node), _wanted_taints(node)
         have = [_key(taint) for taint in _taints(node)]
-        added = [one for one in wanted if one not in have]
+        added = [taint for taint in wanted if taint not in have]
         removed = [
-            one for one in have if one[0] in _OURS and one[1] == "NoSchedule" and one not in wanted
+            taint
+            for taint in have
+            if taint[0] in _OURS and taint[1] == "NoSchedule" and taint not in wanted
         ]
         if added:
             await self._add_taints(name, added)
@@ -278,7 +280,7 @@ class NodeLifecycleController(Controller):
         now = meta.rfc3339(self.kernel.now)
         added = [{"key": key, "effect": effect, "timeAdded": now} for key, effect in wanted]
         await self._change_taints(
-            name, lambda known: [*(one for one in known if _key(one) not in wanted), *added]
+            name, lambda known: [*(taint for taint in known if _key(taint) not in wanted), *added]
         )
 
     async def _remove_taints(self, name: str, unwanted: list[Taint]) -> None:

@@ -43,7 +43,7 @@ class _Draft:
     def say(self, kind: str, status: str, reason: str, message: str) -> None:
         """Set a condition; its time is that of its last change."""
         old = next((condition for condition in self._conditions if condition["type"] == kind), None)
-        said = {
+        entry = {
             "type": kind,
             "status": status,
             "lastTransitionTime": self._now,
@@ -51,11 +51,11 @@ class _Draft:
             "message": message,
         }
         if old is None:
-            self._conditions.append(said)
+            self._conditions.append(entry)
             return
         if old["status"] == status:
-            said["lastTransitionTime"] = old.get("lastTransitionTime", self._now)
-        self._conditions[self._conditions.index(old)] = said
+            entry["lastTransitionTime"] = old.get("lastTransitionTime", self._now)
+        self._conditions[self._conditions.index(old)] = entry
 
     def counted(
         self, current: int, desired: int, measured: list[Object] | None, *, rescaled: bool
@@ -103,8 +103,8 @@ class HorizontalPodAutoscalerController(Controller):
         autoscaler = self.caches[AUTOSCALERS].get(key)
         if autoscaler is None:
             return Result("is gone")
-        said = await self._autoscale(key, autoscaler)
-        return Result(said, SYNC_SECONDS, background=True)
+        outcome = await self._autoscale(key, autoscaler)
+        return Result(outcome, SYNC_SECONDS, background=True)
 
     async def _autoscale(self, key: str, autoscaler: Object) -> str:
         draft = _Draft(autoscaler, self.kernel.now)
@@ -184,16 +184,16 @@ class HorizontalPodAutoscalerController(Controller):
         try:
             await self.client.update(resource, namespace, name, changed, subresource="scale")
         except errors.ApiError as error:
-            said = f"New size: {wanted}; reason: {why}; error: {error.message}"
-            self.recorder.event(autoscaler, "Warning", "FailedRescale", said)
-            told = f"the HPA controller was unable to update the target scale: {error.message}"
-            draft.say("AbleToScale", "False", "FailedUpdateScale", told)
+            note = f"New size: {wanted}; reason: {why}; error: {error.message}"
+            self.recorder.event(autoscaler, "Warning", "FailedRescale", note)
+            message = f"the HPA controller was unable to update the target scale: {error.message}"
+            draft.say("AbleToScale", "False", "FailedUpdateScale", message)
             await self._write(autoscaler, draft.unscaled(current, measured))
-            return told
-        told = f"the HPA controller was able to update the target scale to {wanted}"
-        draft.say("AbleToScale", "True", "SucceededRescale", told)
-        said = f"New size: {wanted}; reason: {why}"
-        self.recorder.event(autoscaler, "Normal", "SuccessfulRescale", said)
+            return message
+        message = f"the HPA controller was able to update the target scale to {wanted}"
+        draft.say("AbleToScale", "True", "SucceededRescale", message)
+        note = f"New size: {wanted}; reason: {why}"
+        self.recorder.event(autoscaler, "Normal", "SuccessfulRescale", note)
         history, behavior = self._histories[key], autoscaler["spec"].get("behavior")
         history.scaled(current, wanted, behavior, self.kernel.now)
         await self._write(autoscaler, draft.counted(current, wanted, measured, rescaled=True))
@@ -212,15 +212,15 @@ class HorizontalPodAutoscalerController(Controller):
         specs = autoscaler["spec"].get("metrics") or ()
         for spec in specs:
             try:
-                found = await sources.measure(self.client, self._resource, spec, target)
+                measurement = await sources.measure(self.client, self._resource, spec, target)
             except Failed as error:
                 self.recorder.event(autoscaler, "Warning", error.reason, str(error))
                 failed.append(error)
                 measured.append({"type": ""})
                 continue
-            measured.append(found.status)
-            if best is None or found.replicas > best.replicas:
-                best = found
+            measured.append(measurement.status)
+            if best is None or measurement.replicas > best.replicas:
+                best = measurement
         if failed and (best is None or best.replicas < target.wanted):
             first = failed[0]
             why = f"the HPA was unable to compute the replica count: {first}"
@@ -240,9 +240,9 @@ class HorizontalPodAutoscalerController(Controller):
         if not status.get("selector"):
             why = "the HPA target's scale is missing a selector"
             draft.say("ScalingActive", "False", "InvalidSelector", why)
-            said = "selector is required"
-            self.recorder.event(autoscaler, "Warning", "SelectorRequired", said)
-            raise NoScale(said)
+            message = "selector is required"
+            self.recorder.event(autoscaler, "Warning", "SelectorRequired", message)
+            raise NoScale(message)
         try:
             selector = labels.parse(status["selector"])
         except errors.ApiError as error:
@@ -283,16 +283,16 @@ class HorizontalPodAutoscalerController(Controller):
     ) -> tuple[int, str]:
         """What is allowed of the proposal, and why the size changes."""
         spec = autoscaler["spec"]
-        found = limits.limit(
+        limited = limits.limit(
             history, current, proposal.replicas, spec.get("minReplicas", 1), spec["maxReplicas"],
             spec.get("behavior"), self.kernel.now,
         )  # fmt: skip
-        draft.say("AbleToScale", "True", *found.able)
-        draft.say("ScalingLimited", "True" if found.is_limited else "False", *found.limited)
+        draft.say("AbleToScale", "True", *limited.able)
+        draft.say("ScalingLimited", "True" if limited.is_limited else "False", *limited.limited)
         why = "All metrics below target"
         if proposal.replicas > current:
             why = f"{proposal.name} above target"
-        return found.replicas, why
+        return limited.replicas, why
 
     # -- what is written ------------------------------------------------------------------------
 

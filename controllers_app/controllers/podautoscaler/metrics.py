@@ -43,8 +43,8 @@ async def of_resource(
     try:
         answer = await client.fetch(RESOURCE, "pods", namespace, params={"labelSelector": selector})
     except errors.ApiError as error:
-        said = f"unable to fetch metrics from resource metrics API: {error.message}"
-        raise NoMetrics(said) from error
+        message = f"unable to fetch metrics from resource metrics API: {error.message}"
+        raise NoMetrics(message) from error
     items = answer.get("items") or []
     if not items:
         raise NoMetrics("no metrics returned from resource metrics API")
@@ -52,12 +52,12 @@ async def of_resource(
     for item in items:
         measured = item.get("containers") or []
         if container:
-            measured = [one for one in measured if one["name"] == container]
+            measured = [pod for pod in measured if pod["name"] == container]
             if not measured:
                 about = f"{meta.namespace_of(item)}/{meta.name_of(item)}"
-                said = f"container {container} not present in metrics for pod {about}"
-                raise NoMetrics(f"failed to get container metrics: {said}")
-        used = [one["usage"][resource] for one in measured if resource in (one.get("usage") or {})]
+                message = f"container {container} not present in metrics for pod {about}"
+                raise NoMetrics(f"failed to get container metrics: {message}")
+        used = [pod["usage"][resource] for pod in measured if resource in (pod.get("usage") or {})]
         if used and len(used) == len(measured):
             total = sum(map(quantity.milli_value, used))
             at = meta.parse_time(item["timestamp"])
@@ -101,12 +101,12 @@ async def external(client: Client, metric: str, namespace: str, selector: str) -
     try:
         answer = await client.fetch(EXTERNAL, metric, namespace, params={"labelSelector": selector})
     except errors.ApiError as error:
-        said = f"unable to fetch metrics from external metrics API: {error.message}"
-        raise NoMetrics(said) from error
+        message = f"unable to fetch metrics from external metrics API: {error.message}"
+        raise NoMetrics(message) from error
     items = answer.get("items") or []
     if not items:
         raise NoMetrics("no metrics returned from external metrics API")
-    return [quantity.milli_value(one["value"]) for one in items]
+    return [quantity.milli_value(item["value"]) for item in items]
 
 
 async def _custom(

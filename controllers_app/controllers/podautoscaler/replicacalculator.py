@@ -169,7 +169,11 @@ def _is_starting(pod: Object, figure: Figure, now: int) -> bool:
 def _request(pod: Object, resource: str, container: str) -> int:
     """What the pod asks for, or one container of it, in thousandths."""
     spec = pod["spec"]
-    beside = [one for one in spec.get("initContainers") or () if one.get("restartPolicy")]
+    beside = [
+        container
+        for container in spec.get("initContainers") or ()
+        if container.get("restartPolicy")
+    ]
     total = 0
     for one in (*spec["containers"], *beside):
         if container not in ("", one["name"]):

@@ -94,10 +94,10 @@ async def _resource(client: Client, source: Object, target: Target, kind: str) -
         what = "container" if container else "resource"
         whole = f"failed to get {resource} {what} metric value: {why}"
         raise Failed(f"FailedGet{kind}Metric", why, whole) from error
-    told: Object = {"name": resource, "current": current}
+    status: Object = {"name": resource, "current": current}
     if container:
-        told["container"] = container
-    return Proposal(count, name, {"type": kind, kind[0].lower() + kind[1:]: told})
+        status["container"] = container
+    return Proposal(count, name, {"type": kind, kind[0].lower() + kind[1:]: status})
 
 
 async def _figures(
@@ -128,8 +128,8 @@ async def _pods(client: Client, source: Object, target: Target) -> Proposal:
     except NoMetrics as error:
         whole = f"failed to get pods metric value: {error}"
         raise Failed("FailedGetPodsMetric", str(error), whole) from error
-    told = {"metric": metric, "current": {"averageValue": _milli(average)}}
-    return Proposal(count, f"pods metric {name}", {"type": "Pods", "pods": told})
+    status = {"metric": metric, "current": {"averageValue": _milli(average)}}
+    return Proposal(count, f"pods metric {name}", {"type": "Pods", "pods": status})
 
 
 async def _object(
@@ -146,24 +146,24 @@ async def _object(
         whole = why if aim["type"] == "Value" else f"failed to get {name} object metric: {why}"
         whole = f"failed to get object metric value: {whole}"
         raise Failed("FailedGetObjectMetric", why, whole) from error
-    told: Object = {"metric": metric}
+    status: Object = {"metric": metric}
     if aim["type"] == "Value":
         count = _whole_value(value, aim, target, "Object")
-        said = f"{kind} metric {name}"
-        told |= {"current": {"value": _milli(value)}, "describedObject": about}
+        called = f"{kind} metric {name}"
+        status |= {"current": {"value": _milli(value)}, "describedObject": about}
     else:
         wanted = quantity.milli_value(aim["averageValue"])
         count, average = replicas.by_value_per_pod(target.there, value, wanted)
-        said = f"external metric {name}({_go(metric)})"
-        told |= {"current": {"averageValue": _milli(average)}, "describedObject": about}
-    return Proposal(count, said, {"type": "Object", "object": told})
+        called = f"external metric {name}({_go(metric)})"
+        status |= {"current": {"averageValue": _milli(average)}, "describedObject": about}
+    return Proposal(count, called, {"type": "Object", "object": status})
 
 
 async def _external(client: Client, source: Object, target: Target) -> Proposal:
     metric, aim = source["metric"], source["target"]
     name = metric["name"]
     try:
-        found = await metrics.external(client, name, target.namespace, _selector(metric))
+        values = await metrics.external(client, name, target.namespace, _selector(metric))
     except NoMetrics as error:
         why = f"unable to get external metric {target.namespace}/{name}/{_go(metric)}: {error}"
         inner = f"failed to get external metric {name}: {why}"
@@ -171,7 +171,7 @@ async def _external(client: Client, source: Object, target: Target) -> Proposal:
             inner = f"failed to get {name} external metric: {why}"
         whole = f"failed to get {name} external metric value: {inner}"
         raise Failed("FailedGetExternalMetric", why, whole) from error
-    value = sum(found)
+    value = sum(values)
     if aim.get("averageValue") is not None:
         wanted = quantity.milli_value(aim["averageValue"])
         count, average = replicas.by_value_per_pod(target.there, value, wanted)
@@ -179,9 +179,9 @@ async def _external(client: Client, source: Object, target: Target) -> Proposal:
     else:
         count = _whole_value(value, aim, target, "External")
         current = {"value": _milli(value)}
-    told = {"metric": metric, "current": current}
-    said = f"external metric {name}({_go(metric)})"
-    return Proposal(count, said, {"type": "External", "external": told})
+    status = {"metric": metric, "current": current}
+    called = f"external metric {name}({_go(metric)})"
+    return Proposal(count, called, {"type": "External", "external": status})
 
 
 def _whole_value(value: int, aim: Object, target: Target, kind: str) -> int:

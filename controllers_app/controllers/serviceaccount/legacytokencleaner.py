@@ -56,8 +56,8 @@ class LegacyTokenCleanerController(Controller):
 
     async def _tracked_since(self) -> int | None:
         """The beginning of the day after the one on which the server began to note."""
-        found = await self.live("configmaps", "kube-system", TRACKING) or {}
-        since = (found.get("data") or {}).get("since") or ""
+        config_map = await self.live("configmaps", "kube-system", TRACKING) or {}
+        since = (config_map.get("data") or {}).get("since") or ""
         if not _is_day(since):
             return None
         return meta.parse_time(f"{since}T00:00:00Z") + DAY_SECONDS * SECOND
@@ -75,7 +75,7 @@ class LegacyTokenCleanerController(Controller):
         name = meta.name_of(secret)
         account = self._account_of(secret)
         named = (account or {}).get("secrets") or ()
-        if not any(one.get("name") == name for one in named):
+        if not any(reference.get("name") == name for reference in named):
             return False
         pods = self.caches["pods"].list(meta.namespace_of(secret))
         return not any(name in _secrets_of(pod) for pod in pods)
@@ -83,10 +83,10 @@ class LegacyTokenCleanerController(Controller):
     def _account_of(self, secret: Object) -> Object | None:
         annotations = meta.annotations_of(secret)
         key = f"{meta.namespace_of(secret)}/{annotations.get(NAME, '')}"
-        found = self.caches["serviceaccounts"].get(key)
-        if found is None or annotations.get(UID) not in (None, "", meta.uid_of(found)):
+        account = self.caches["serviceaccounts"].get(key)
+        if account is None or annotations.get(UID) not in (None, "", meta.uid_of(account)):
             return None
-        return found
+        return account
 
     async def _mark(self, secret: Object, now: int) -> None:
         patch = {"metadata": {"uid": meta.uid_of(secret), "labels": {INVALID_SINCE: _day(now)}}}

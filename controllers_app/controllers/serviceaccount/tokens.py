@@ -64,9 +64,9 @@ class AccountTokensController(Controller):
         name, uid = annotations.get(NAME, ""), annotations.get(UID, "")
         if uid in self._gone:
             return None
-        found = self.caches["serviceaccounts"].get(f"{namespace}/{name}")
-        found = found or await self.live("serviceaccounts", namespace, name)
-        return found if found is not None and uid in ("", meta.uid_of(found)) else None
+        account = self.caches["serviceaccounts"].get(f"{namespace}/{name}")
+        account = account or await self.live("serviceaccounts", namespace, name)
+        return account if account is not None and uid in ("", meta.uid_of(account)) else None
 
     def _wanted(
         self, data: dict[str, str], account: Object, namespace: str, name: str

@@ -59,12 +59,12 @@ class EphemeralVolumeController(Controller):
                 )
             return False
         template = source["volumeClaimTemplate"]
-        said = template.get("metadata") or {}
+        given = template.get("metadata") or {}
         metadata = {
             "name": name,
             "namespace": namespace,
             "ownerReferences": [ownership.controller_reference(pod)],
-            **{key: said[key] for key in ("labels", "annotations") if said.get(key)},
+            **{key: given[key] for key in ("labels", "annotations") if given.get(key)},
         }
         await self.client.create(
             CLAIMS, namespace,

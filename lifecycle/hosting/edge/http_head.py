@@ -72,8 +72,8 @@ class Head(msgspec.Struct, frozen=True):
 
 def end_of(data: bytearray, seen: int) -> int:
     """Returns where the head at the start of `data` ends, or -1; skips `seen` searched bytes."""
-    found = _END.search(data, max(0, seen - 2))
-    return found.end() if found else -1
+    match = _END.search(data, max(0, seen - 2))
+    return match.end() if match else -1
 
 
 def begins(data: bytearray) -> bool:
@@ -139,7 +139,7 @@ def _target(method: bytes, target: bytes) -> tuple[bytes, bytes, bytes | None]:
 
 
 def _ascii(data: bytes) -> bytes:
-    return _HIGH.sub(lambda found: b"%%%02X" % found[0][0], data)
+    return _HIGH.sub(lambda match: b"%%%02X" % match[0][0], data)
 
 
 def _check_host(hosts: list[bytes], version: bytes) -> None:
@@ -172,7 +172,7 @@ def _length(headers: list[tuple[bytes, bytes]], version: bytes) -> int | None:
 def _wishes(headers: list[tuple[bytes, bytes]], version: bytes) -> tuple[bool, bool]:
     """Returns whether the connection is kept alive, and whether the client expects a 100."""
     wishes = [value.lower() for name, value in headers if name == b"connection"]
-    close = any(one.strip() == b"close" for value in wishes for one in value.split(b","))
+    close = any(part.strip() == b"close" for value in wishes for part in value.split(b","))
     expected = [value.lower() for name, value in headers if name == b"expect" and value]
     if any(value != b"100-continue" for value in expected):
         raise Refused("417 Expectation Failed")

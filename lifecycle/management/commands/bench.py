@@ -55,7 +55,7 @@ class Command(BaseCommand):
             if options[name] < 1:
                 raise CommandError(f"--{name} must be at least 1")
         if options["name"] == "all":
-            figures = {" ".join(map(str, one)): _measured(*one, options) for one in ALL}
+            figures = {" ".join(map(str, name)): _measured(*name, options) for name in ALL}
         else:
             figures = _measured(options["name"], options["pods"], options)
         if options["json"]:
@@ -93,5 +93,5 @@ ALL = (
 def _measured(name: str, pods: int, options: dict[str, Any]) -> dict[str, Any]:
     module, function, taken = BENCHES[name]
     measure = getattr(importlib.import_module(f"lifecycle.bench.{module}"), function)
-    figures: dict[str, Any] = measure(*({**options, "pods": pods}[one] for one in taken))
+    figures: dict[str, Any] = measure(*({**options, "pods": pods}[result] for result in taken))
     return figures

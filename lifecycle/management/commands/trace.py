@@ -69,10 +69,10 @@ class Command(BaseCommand):
 
     def _validate(self, options: dict[str, Any]) -> None:
         with options["file"].open("rb") as file:
-            found = reading.Checked(file)
-            count = sum(1 for _ in found)
-        _check_whole(found)
-        header = found.header
+            checked = reading.Checked(file)
+            count = sum(1 for _ in checked)
+        _check_whole(checked)
+        header = checked.header
         self.stdout.write(
             f"{options['file']}: good; {count} records of cluster {header['cluster']}, "
             f"Kubernetes {header['kubernetes']}"
@@ -82,8 +82,8 @@ class Command(BaseCommand):
         speed = _speed(options["speed"])
         began, first = time.monotonic(), None
         with options["file"].open("rb") as file:
-            found = reading.Checked(file)
-            for line in story.tell((orjson.loads(one) for one in found), options["all"]):
+            checked = reading.Checked(file)
+            for line in story.tell((orjson.loads(record) for record in checked), options["all"]):
                 if speed:
                     first = line.t if first is None else first
                     due = began + (line.t - first) / 1e6 / speed
@@ -91,7 +91,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{line.t / 1e6:12.6f}  {line.where:<18} {line.text}")
                 if speed:
                     sys.stdout.flush()
-        _check_whole(found)
+        _check_whole(checked)
 
     def _export(self, options: dict[str, Any]) -> None:
         from apiserver_app.machinery import meta
@@ -112,10 +112,10 @@ class Command(BaseCommand):
         self.stdout.write(f"saved as {saved.id}")
 
 
-def _check_whole(found: reading.Checked) -> None:
+def _check_whole(checked: reading.Checked) -> None:
     """Raises TraceError for a file that was cut, once it is read."""
-    if found.changes:
-        last, promised = found.changes["last"], found.changes["cut"]
+    if checked.changes:
+        last, promised = checked.changes["last"], checked.changes["cut"]
         raise reading.TraceError(f"the file was cut: it ends at record {last} of {promised}")
 
 

@@ -115,7 +115,7 @@ class Codec:
             raise SpdyError(f"headers that cannot be inflated: {error}") from error
         if self._inflate.unconsumed_tail:
             raise SpdyError(f"headers longer than {HEADERS_BYTES_MAX} bytes")
-        found: Headers = {}
+        headers: Headers = {}
         try:
             (count,) = struct.unpack_from(">I", raw)
             if count > HEADERS_MAX:
@@ -124,10 +124,10 @@ class Codec:
             for _ in range(count):
                 name, at = _text(raw, at)
                 value, at = _text(raw, at)
-                found[name.lower()] = value
+                headers[name.lower()] = value
         except struct.error as error:
             raise SpdyError("a header block that ends too early") from error
-        return found
+        return headers
 
     def _block(self, headers: Headers) -> bytes:
         parts = [struct.pack(">I", len(headers))]

@@ -148,7 +148,7 @@ def _read_peer(transport: Any) -> list[Any] | None:
     try:
         # on the server's side OpenSSL keeps the client's own certificate apart from the others
         others = transport.getHandle().get_peer_cert_chain() or []
-        chain = [one.to_cryptography() for one in (presented, *others)]
+        chain = [certificate.to_cryptography() for certificate in (presented, *others)]
         return describe(list(dict.fromkeys(chain)))
     except ValueError as error:  # OpenSSL accepted it, but its names or numbers do not parse
         return ["", [], "", f"x509: malformed certificate: {error}", "", []]
@@ -166,7 +166,7 @@ def describe(chain: Sequence[x509.Certificate]) -> list[Any]:
         str(issuers[-1].value) if issuers else "",
         "",
         certificate.fingerprint(hashes.SHA256()).hex(),
-        [one.public_bytes(serialization.Encoding.DER) for one in chain[:CHAIN_MAX]],
+        [certificate.public_bytes(serialization.Encoding.DER) for certificate in chain[:CHAIN_MAX]],
     ]
 
 
