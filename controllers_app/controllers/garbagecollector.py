@@ -333,11 +333,11 @@ class GarbageCollectorController(Controller):
 
     def _deleted(self, resource: str, obj: Object) -> Iterator[str]:
         """Its dependents may have to go, and an owner may have waited for this."""
-        metadata = obj["metadata"]
-        for kind, item in self._dependents(metadata["uid"]):
+        uid = meta.uid_of(obj)  # what etcdctl has put may have none
+        for kind, item in self._dependents(uid):
             itself = {
                 "apiVersion": obj["apiVersion"], "kind": obj["kind"],
-                "name": metadata["name"], "uid": metadata["uid"],
+                "name": meta.name_of(obj), "uid": uid,
             }  # fmt: skip
             self._remember_absent(_coordinates(itself, meta.namespace_of(obj)))
             yield _key(kind, item)
