@@ -456,10 +456,8 @@ def _members_fields(to: Printer, answer: Answer) -> list[bytes | str]:
 def _health_fields(to: Printer, answer: Answer) -> list[bytes | str]:
     lines: list[bytes | str] = []
     for entry in answer["list"]:
-        lines += [
-            f'"Endpoint" : "{entry["endpoint"]}"',
-            f'"Health" : {str(entry["health"]).lower()}',
-        ]
+        health = str(entry["health"]).lower()
+        lines += [f'"Endpoint" : "{entry["endpoint"]}"', f'"Health" : {health}']
         lines += [f'"Took" : {entry["took"]}', '"Error" : ', ""]
     return lines
 
