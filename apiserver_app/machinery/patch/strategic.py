@@ -9,6 +9,7 @@ Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -237,8 +238,11 @@ class _Positions:
     def __init__(self, values: Sequence[Any]) -> None:
         self._first: dict[Any, int] = {}
         self._others: list[tuple[Any, int]] = []  # what has no hash
-        for at, value in enumerate(values):
-            self.add(value, at)
+        try:  # of equal ones the first is kept
+            self._first = dict(zip(reversed(values), range(len(values) - 1, -1, -1), strict=True))
+        except TypeError:
+            for at, value in enumerate(values):
+                self.add(value, at)
 
     def add(self, value: Any, at: int) -> None:
         try:
@@ -256,35 +260,43 @@ class _Positions:
 
 def _ordered(merged: list[Any], order: list[Any], server_order: list[Any], key: str) -> list[Any]:
     """Elements named in `order` in that order, the others put among them as they stood before."""
-    places = _Positions([_value(item, key) for item in order])
-    server_places = _Positions([_value(item, key) for item in server_order])
-    named: list[tuple[int, Any]] = []
-    others: list[tuple[int, Any]] = []
-    for item in merged:
-        value = _value(item, key)
-        if places.of(value) >= 0:
-            named.append((places.of(value), item))
+    places = _Positions(_values(order, key))
+    named: list[tuple[int, Any, Any]] = []
+    unnamed: list[tuple[Any, Any]] = []
+    for value, item in zip(_values(merged, key), merged, strict=True):
+        place = places.of(value)
+        if place >= 0:
+            named.append((place, item, value))
         else:
-            others.append((server_places.of(value), item))
+            unnamed.append((value, item))
     named.sort(key=_first)
+    if not unnamed:
+        return [item for _, item, _ in named]
+    server_places = _Positions(_values(server_order, key))
+    others = [(server_places.of(value), item) for value, item in unnamed]
     others.sort(key=_first)
     out: list[Any] = []
     at = 0
     for place, item in others:
         # before the first named element that stood behind it
-        while at < len(named) and not (0 <= place < server_places.of(_value(named[at][1], key))):
+        while at < len(named) and not (0 <= place < server_places.of(named[at][2])):
             out.append(named[at][1])
             at += 1
         out.append(item)
-    return out + [item for _, item in named[at:]]
+    return out + [item for _, item, _ in named[at:]]
 
 
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]
+_first = operator.itemgetter(0)
 
 
-def _value(item: Any, key: str) -> Any:
-    return _key_of(item, key) if key else item
+def _values(items: list[Any], key: str) -> list[Any]:
+    """What the items are told apart by."""
+    if not key:
+        return items
+    try:
+        return [item[key] for item in items]
+    except (KeyError, TypeError):
+        return [_key_of(item, key) for item in items]
 
 
 def _key_of(element: Any, key: str) -> Any:
@@ -304,10 +316,12 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
     wanted = patch
     if key:
         wanted = [item for item in patch if not _is_directed(item)]
-    left = iter(_value(item, key) for item in order)
-    for item in wanted:
-        value = _value(item, key)
-        if not any(other == value for other in left):
+    left = iter(_values(order, key))
+    for value in _values(wanted, key):
+        for other in left:
+            if other == value:
+                break
+        else:
             raise PatchError(
                 f"The order in patch list:\n{goprint.plain(patch)}\n "
                 f"doesn't match {SET_ORDER} list:\n{goprint.plain(order)}\n"
@@ -366,7 +380,10 @@ def _strategy(field: Field | None) -> str:
     """merge, replace or nothing; retainKeys only matters to clients."""
     if field is None:
         return ""
-    return next((word for word in field.patch_strategies if word != "retainKeys"), "")
+    for word in field.patch_strategies:
+        if word != "retainKeys":
+            return word
+    return ""
 
 
 _DROPPED: Any = object()
