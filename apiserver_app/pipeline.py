@@ -82,7 +82,7 @@ class Pipeline:
             if not answered:  # a bug, or the caller was killed: no span stays open
                 self.probe.tell("response", 500, "InternalError", UNANSWERED, 0, span=request.span)
             if request.seats is not None:
-                self.cluster.flow.leave(request.seats)
+                request.seats.level.leave(request.seats)
             counters.in_flight[changes] -= 1
             request.sort = counters.answered(call, code, self.kernel.now - came, request.waited)
             task.span = parent

@@ -1,7 +1,7 @@
 """Flow control of one API server: priority levels, and seats for requests.
 
 `admit` gives a place at once while seats are free, and something to be awaited when they are not;
-`leave` gives the place back. Requests that last (exec, logs, port forwards) are not counted; a
+its level takes it back. Requests that last (exec, logs, port forwards) are not counted; a
 watch is until it has begun. Every 10 s the levels' limits follow what was asked of them.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/{apf_controller,apf_filter}.go
@@ -16,7 +16,7 @@ from collections.abc import Awaitable
 import msgspec
 
 from apiserver_app.flags import Flags
-from apiserver_app.flowcontrol import borrowing, levels
+from apiserver_app.flowcontrol import borrowing
 from apiserver_app.flowcontrol.borrowing import Bounds
 from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS, Schemas
 from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Said, Shape, deal
@@ -78,9 +78,6 @@ class Control:
         if work is ONE:
             return flow.said.decision
         return Decision("allow", _work_detail(flow, work, watches))
-
-    def leave(self, seats: levels.Request) -> None:
-        seats.level.leave(seats)
 
     async def lend(self) -> None:
         """Adjust the limits again and again, for as long as the server runs."""
@@ -317,9 +314,6 @@ class MaxInFlight:
         error = level.refused()
         error.about = {"word": "429", "why": f"{level.executing} {level.name} requests in flight"}
         raise error
-
-    def leave(self, seats: levels.Request) -> None:
-        seats.level.leave(seats)
 
     def refresh(self) -> None:
         """Does nothing: there is no configuration to follow."""

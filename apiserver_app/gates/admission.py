@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
+
 from apiserver_app.admission.chain import Tell
 from apiserver_app.admission.plugin import Attributes
 from apiserver_app.gates.gate import Gate
@@ -18,11 +20,13 @@ from apiserver_app.handlers.permissions import creating
 from apiserver_app.handlers.request import Request
 from apiserver_app.handlers.server.counters import Counters
 from apiserver_app.handlers.verbs import fieldowners, rest
+from apiserver_app.machinery import memos
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.probe import Probe
 
+AGREED_MAX = 1024  # remembered
 Ask = Callable[[Attributes, Tell], Awaitable[int]]
 
 
@@ -36,6 +40,8 @@ class _Phase(Gate):
         self._counters = cluster.counters
         self._kernel = cluster.kernel
         self._probe = cluster.probe
+        # by what the plugins said, most of which they say again and again
+        self._agreed: dict[tuple[tuple[str, str, str], ...], Decision] = {}
 
     async def _decide(self, request: Request, ask: Ask) -> Decision:
         teller = _Teller(self._kernel, self._probe, self._counters, request.attributes)
@@ -48,7 +54,13 @@ class _Phase(Gate):
         if changes:
             word = f"{changes} change{'s' if changes != 1 else ''}"
             return Decision("change", {"word": word, "passed": teller.passed}, "admitted")
-        return Decision("allow", {"word": "agreed", "passed": teller.passed}, "admitted")
+        passed = tuple(teller.passed)
+        agreed = self._agreed.get(passed)
+        if agreed is None:
+            memos.make_room(self._agreed, AGREED_MAX)
+            told = msgspec.Raw(msgspec.json.encode({"word": "agreed", "passed": passed}))
+            agreed = self._agreed[passed] = Decision("allow", told, "admitted")
+        return agreed
 
     def _take_over(self, request: Request) -> None:
         """Everybody agreed: what the phase leaves is what goes on."""
@@ -87,6 +99,11 @@ class _Teller:
         self, phase: str, plugin: str, verdict: str, why: str, ops: Any
     ) -> Awaitable[object] | None:
         run, now = self._run, self._kernel.now
+        agreed = verdict in _AGREED and not run.calls and not run.policies
+        if agreed and now == self._mark:
+            run.quiet.append(plugin)
+            self.passed.append((plugin, verdict, why))
+            return None
         if now == self._mark and verdict != "deny":
             run.quiet.append(plugin)
         else:
@@ -94,7 +111,7 @@ class _Teller:
                 plugin, phase, self._operation, now - self._mark, rejected=verdict == "deny"
             )
             self._mark = now
-        if verdict in _AGREED and not run.calls and not run.policies:
+        if agreed:
             self.passed.append((plugin, verdict, why))
             return None
         calls, policies = run.calls, run.policies

@@ -42,12 +42,8 @@ from apiserver_app.registry.watchcache import WatchCache
 
 class FlowControl(Protocol):
     def admit(self, request: Any) -> decision.Decision | Awaitable[decision.Decision]:
-        """Lets the request in, at once or after a wait, and sets its `seats`; 429 when there are
-        none."""
-        ...
-
-    def leave(self, seats: Any) -> None:
-        """The request that took them is answered."""
+        """Lets the request in, at once or after a wait, and sets its `seats`, whose level takes
+        them back when it is answered; 429 when there are none."""
         ...
 
     def refresh(self) -> None:

@@ -43,16 +43,13 @@ QUARANTINED = "it stopped the cluster twice while it ran and is not run again"
 _write_label = struct.Struct(f"{LABEL_BYTES}s").pack_into
 
 
-class Suspend:
+Register = Callable[[Task, int], None]
+
+
+@types.coroutine
+def suspend(register: Register) -> Generator[Register, None, None]:
     """Awaiting this hands the task to `register(task, epoch)`, which must arrange its wake-up."""
-
-    __slots__ = ("register",)
-
-    def __init__(self, register: Callable[[Task, int], None]) -> None:
-        self.register = register
-
-    def __await__(self) -> Generator[Any, None, None]:
-        yield self.register
+    yield register
 
 
 @types.coroutine
@@ -139,7 +136,7 @@ class Kernel:
     async def sleep(self, seconds: float, *, background: bool | None = None) -> None:
         """Waits in virtual time. `background` overrides the task's own setting."""
         due = self.now + int(seconds * SECOND)
-        await Suspend(lambda task, epoch: self._wake_at(due, task, epoch, background))
+        await suspend(lambda task, epoch: self._wake_at(due, task, epoch, background))
 
     def spend_time(self, cost: int) -> Awaitable[None] | None:
         """A hop of the current task, which takes `cost` µs. Others go on meanwhile, if the task
@@ -155,7 +152,7 @@ class Kernel:
 
     async def until(self, due: int) -> None:
         """Waits until virtual time `due` (µs)."""
-        await Suspend(lambda task, epoch: self._wake_at(due, task, epoch, None))
+        await suspend(lambda task, epoch: self._wake_at(due, task, epoch, None))
 
     def call_at(
         self, due: int, call: Callable[[Any], None], argument: Any, *, background: bool = False
@@ -186,7 +183,7 @@ class Kernel:
             task.lane = INSIDE
             self._ready[INSIDE].append(task)
 
-        await Suspend(register)
+        await suspend(register)
 
     async def hold(self) -> None:
         """Freezes the cluster here. After the thaw this task resumes first."""
@@ -196,7 +193,7 @@ class Kernel:
             self._ready[OUTSIDE].appendleft(task)
 
         allowance = self.allowance
-        await Suspend(register)
+        await suspend(register)
         self.allowance = allowance  # a run that is held pauses where any other does
 
     def cancel(self, task: Task) -> None:
@@ -219,7 +216,7 @@ class Kernel:
     async def join(self, task: Task) -> None:
         """Waits until the task is done. Does not raise its error."""
         if not task.done:
-            await Suspend(
+            await suspend(
                 lambda waiter, epoch: task.on_done.append(lambda _done: self.wake(waiter, epoch))
             )
 
@@ -385,9 +382,13 @@ class Kernel:
     def _end_hop(self) -> None:
         """Moves to the end of the next hop, or fires the timer that is due before it."""
         hop = self._hops[0]
-        if self.dropped:
-            self._trim()
         foreground, background = self._timers
+        dropped = self.dropped
+        if dropped and (
+            (foreground and foreground[0][1] in dropped)
+            or (background and background[0][1] in dropped)
+        ):
+            self._trim()
         if (foreground and foreground[0] < hop) or (background and background[0] < hop):
             self.fire_timer(hop[0], jump=False)
             return

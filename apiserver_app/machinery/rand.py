@@ -39,7 +39,8 @@ class Rand:
 
     def uuid(self) -> str:
         """A version 4 UUID."""
-        high, low = self.bits(), self.bits()
+        bits = self.bits
+        high, low = bits(), bits()
         text = f"{high:016x}{(low & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000:016x}"
         return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{text[16:20]}-{text[20:]}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Generic, TypeVar
 
-from apiserver_app.machinery.kernel import SECOND, Kernel, Suspend
+from apiserver_app.machinery.kernel import SECOND, Kernel, suspend
 from apiserver_app.machinery.task import Task
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Signal:
             return True
         if timeout_seconds is None:
             while not self.is_set:
-                await Suspend(self._register)
+                await suspend(self._register)
             return True
         due = self._kernel.now + int(timeout_seconds * SECOND)
         handle = 0
@@ -48,7 +48,7 @@ class Signal:
             )
 
         while not self.is_set and self._kernel.now < due:
-            await Suspend(register)
+            await suspend(register)
             if self._kernel.now < due:
                 self._kernel.drop(handle)
         return self.is_set
@@ -122,7 +122,7 @@ class Mailbox(Generic[T]):
         while not self._items:
             if self.closed:
                 return None
-            await Suspend(self._register)
+            await suspend(self._register)
         return self._items.popleft()
 
     def drain(self) -> list[T]:

@@ -203,7 +203,7 @@ class Informer:
             await self._kernel.spend(1)
             key = meta.key_of(obj)
             seen.add(key)
-            self._put(key, obj)
+            self._put(key, obj, meta.revision_of(obj))
         for key in [key for key in self._objects if key not in seen]:
             self._remove(key, self._objects[key], revision)
         self.revision = revision
@@ -245,19 +245,17 @@ class Informer:
         if event.type == "DELETED":
             self._remove(key, obj, revision)
         else:
-            self._put(key, obj)
+            self._put(key, obj, revision)
 
-    def _put(self, key: str, obj: Object) -> None:
+    def _put(self, key: str, obj: Object, revision: int) -> None:
         old = self._objects.get(key)
         self._objects[key] = obj
         for view in self._views:
             view.move(key, old, obj)
         if old is None:
-            revision = meta.revision_of(obj)
             for _, on_add in self._on_add:
                 on_add(obj, revision)
             return
-        revision = meta.revision_of(obj)
         if revision == meta.revision_of(old):
             return  # listed again unchanged
         if old["metadata"].get("uid") != obj["metadata"].get("uid"):

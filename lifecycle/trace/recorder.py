@@ -37,6 +37,7 @@ _GATE = RECORDS["gate"]
 OPENING = frozenset(("request", "work"))
 # of these it depends on their fields whether they hold values of Secrets
 _COMMANDS = frozenset(("work", "control"))
+_LOOKED_AT = frozenset(("request", "write", *_COMMANDS))
 
 BATCH_BYTES = 256 << 10  # of live records; a batch ends with the run of records that goes beyond
 RUN_MAX = 32  # records, none of them a `write`, that are encoded at once
@@ -113,10 +114,10 @@ class Recorder:
     def gate(self, span: int, name: str, verdict: str, detail: Any) -> Awaitable[None] | None:
         kernel = self.kernel
         self.seq = seq = self.seq + 1
-        told = detail
+        record = _GATE(seq, kernel.now - self.epoch, "gate", span, name, verdict, detail)
         if self._sensitive and span in self._sensitive:
-            told = redaction.masked(detail)
-        self.records.append(_GATE(seq, kernel.now - self.epoch, "gate", span, name, verdict, told))
+            record.detail = redaction.masked(detail)
+        self.records.append(record)
         if self.is_armed:
             return self._held_gate((name, verdict, detail), span, seq)
         return kernel.spend_time(gates.COSTS[name])
@@ -199,18 +200,24 @@ class Recorder:
 
     def _append(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> None:
         """Keeps a record, without values of Secrets."""
-        if self._sensitive and span in self._sensitive:
-            fields = tuple(map(redaction.masked, fields))
+        if kind in _LOOKED_AT or self._sensitive:
+            fields = self._shown(kind, fields, span, seq)
+        self.records.append(RECORDS[kind](seq, self.kernel.now - self.epoch, kind, span, *fields))
+
+    def _shown(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> tuple[Any, ...]:
+        """What is told of the fields."""
+        if kind == "write":
+            self._writes.append(seq)
+        if span in self._sensitive:
             if kind == "response":
                 self._sensitive.discard(span)
-        elif kind == "request":
+            return tuple(map(redaction.masked, fields))
+        if kind == "request":
             if redaction.is_sensitive(fields[5], fields[6]):
                 self._sensitive.add(seq)
         elif kind in _COMMANDS:
-            fields = _of_command(kind, fields)
-        if kind == "write":
-            self._writes.append(seq)
-        self.records.append(RECORDS[kind](seq, self.kernel.now - self.epoch, kind, span, *fields))
+            return _of_command(kind, fields)
+        return fields
 
     async def _held_gate(self, fields: tuple[Any, ...], span: int, seq: int) -> None:
         await self._maybe_hold("gate", fields, span, seq)

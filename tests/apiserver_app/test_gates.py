@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver_app import gates
+from apiserver_app.gates import admission
 from apiserver_app.gates.gate import Gate
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.request import Request
@@ -109,3 +110,33 @@ def test_a_refusal_in_a_gate_is_recorded_once_and_counted_once(
     assert told[-1] == (gate.refuses_as, "deny")
     assert [verdict for _, verdict in told].count("deny") == 1
     assert session.cluster.store.get("/registry/configmaps/default/refused") is None
+
+
+def _agreed(session: Session, name: str) -> list[list[str]]:
+    """What the plugins that judged the creation of a pod said."""
+    assert session.request("POST", PODS, pod(name)).status == 201
+    records = session.records()
+    [span] = [one["seq"] for one in records if one["kind"] == "request" and one["name"] == name
+              and one["verb"] == "create"]  # fmt: skip
+    told = [one for one in records if one.get("gate") == "validating" and one["span"] == span]
+    assert told[-1]["detail"]["word"] == "agreed"
+    passed: list[list[str]] = told[-1]["detail"]["passed"]
+    return passed
+
+
+def test_what_plugins_agreed_on_is_told_from_memory_only_while_they_say_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "AGREED_MAX", 2)
+    session = bare_session()
+    first, again = _agreed(session, "first"), _agreed(session, "again")
+    assert first == again and ["LimitRanger", "allow", "no LimitRange here"] in first
+    limits = {"limits": [{"type": "Container", "max": {"memory": "4Gi"}}]}
+    ranges = "/api/v1/namespaces/default/limitranges"
+    made = session.request("POST", ranges, {"metadata": {"name": "some"}, "spec": limits})
+    assert made.status == 201, made.text
+    changed = _agreed(session, "changed")
+    assert changed != first and [one[0] for one in changed] == [one[0] for one in first]
+    for number in range(6):
+        session.request("POST", CONFIGMAPS, configmap(f"some-{number}"))
+    assert _agreed(session, "once-more") == changed
