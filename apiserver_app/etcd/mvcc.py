@@ -61,6 +61,7 @@ class Store:
         self._cleared = 0  # the revision up to which it is
         self.pending: list[LogRow] = []
         self.bytes = 0  # of all current values
+        self._bytes_in: dict[str, int] = {}  # the same by the last folder of the key
         self.alarm = ""  # why writes are refused, e.g. NO_SPACE
         self._index: dict[str, Entry] = {}
         self._buckets: dict[str, list[str]] = {}
@@ -139,6 +140,10 @@ class Store:
         """How many keys there are."""
         return len(self._index)
 
+    def bytes_in(self, namespace: str) -> int:
+        """The bytes of all current values of a namespace."""
+        return self._bytes_in.get(namespace, 0)
+
     # -- writes ---------------------------------------------------------------------------------
 
     def put(
@@ -206,7 +211,7 @@ class Store:
             )
         )
         del self._index[key]
-        self.bytes -= len(old.value)
+        self._count(key, -len(old.value))
         self._tombstones.add(key, revision, self.pending[0].revision - 1)
         bucket = self._buckets[_bucket(key)]
         del bucket[bisect_left(bucket, key)]
@@ -307,11 +312,17 @@ class Store:
         found = self.backend.at(row.key, row.prev_revision)
         return _entry(found) if found else None
 
+    def _count(self, key: str, more: int) -> None:
+        self.bytes += more
+        folder = key.rpartition("/")[0].rpartition("/")[2]
+        self._bytes_in[folder] = self._bytes_in.get(folder, 0) + more
+
     def _set(self, entry: Entry) -> None:
         old = self._index.get(entry.key)
         if old is None:
             insort(self._buckets.setdefault(_bucket(entry.key), []), entry.key)
-        self.bytes += len(entry.value) - (len(old.value) if old is not None else 0)
+        before = len(old.value) if old is not None else 0
+        self._count(entry.key, len(entry.value) - before)
         self._index[entry.key] = entry
         self._recent.append(entry.key)
         if len(self._recent) > PLAIN:

@@ -24,11 +24,13 @@ REASON = "exceeded limit of the cluster"
 
 class Limits(msgspec.Struct, frozen=True):
     """`objects`, `pods` and `bytes` hold for the whole cluster; those of a namespace for the
-    objects of one resource, and for its pods; that of a pod for all its containers."""
+    objects of one resource, for its pods, and for the bytes of all its values; that of a pod for
+    all its containers."""
 
     objects: int = 50_000
     pods: int = 3_000
     bytes: int = 128 << 20
+    namespace_bytes: int = 24 << 20  # decoded they may take twelve times as much
     namespace_objects: int = 5_000
     namespace_pods: int = 1_500
     pod_containers: int = 50  # of all sorts
@@ -50,13 +52,19 @@ class Limits(msgspec.Struct, frozen=True):
         self, store: mvcc.Store, info: ResourceInfo, namespace: str, name: str, more: int
     ) -> None:
         """Whether there is room for so many more bytes. Raises 403."""
-        if more > 0 and namespace not in SYSTEM and store.bytes + more > self.bytes:
-            raise errors.forbidden(
-                info.group,
-                info.plural,
-                name,
-                f"{REASON}: bytes, requested: {more}, used: {store.bytes}, limited: {self.bytes}",
-            )
+        if more <= 0 or namespace in SYSTEM:
+            return
+        limits = [("bytes", store.bytes, self.bytes)]
+        if namespace:
+            limits.append(("namespace-bytes", store.bytes_in(namespace), self.namespace_bytes))
+        for limit, used, most in limits:
+            if used + more > most:
+                raise errors.forbidden(
+                    info.group,
+                    info.plural,
+                    name,
+                    f"{REASON}: {limit}, requested: {more}, used: {used}, limited: {most}",
+                )
 
     def check_pod(self, info: ResourceInfo, pod: Object) -> None:
         """Whether the pod has no more containers than it may. Raises 403."""

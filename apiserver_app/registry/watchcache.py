@@ -27,6 +27,7 @@ from apiserver_app.registry import corrupt, sharing
 
 HEADS_MAX = 16_384
 WINDOW = 512  # revisions kept for watches that start slightly in the past
+WINDOW_BYTES = 8 << 20  # of all of them; who starts before them reads from the log
 MANY, SMALL_BYTES = 1000, 1024  # equal parts are kept once where more, and larger, objects are
 
 # not kept decoded: there are many, they are rarely read and no decision depends on them
@@ -45,6 +46,7 @@ class Change(msgspec.Struct, frozen=True):
     obj: Object
     previous: Object | None
     value: bytes | None  # the stored bytes; None after a delete
+    size: int = 0  # of what is stored, or was until the delete
 
 
 Selects = Callable[[Object], bool]
@@ -138,7 +140,8 @@ class WatchCache:
         self._marks: dict[str, list[Mark]] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
         self._sharing = sharing.Sharing()
-        self.window: deque[Change] = deque(maxlen=WINDOW)
+        self.window: deque[Change] = deque()
+        self.window_bytes = 0  # as they are stored
         self.window_start = 0
         self.watches: dict[str, Subscriptions] = {}
         self._node_watches: dict[str, Subscriptions] = {}
@@ -351,10 +354,16 @@ class WatchCache:
         if storage == "pods":
             self._note_node(change)
         self._changed[storage] = change.revision
-        if len(self.window) == WINDOW:
-            self._settle(self.window[0])
-        self.window.append(change)
+        self._keep(change)
         self._deliver(change)
+
+    def _keep(self, change: Change) -> None:
+        self.window.append(change)
+        self.window_bytes += change.size
+        while len(self.window) > WINDOW or self.window_bytes > WINDOW_BYTES:
+            oldest = self.window.popleft()
+            self.window_bytes -= oldest.size
+            self._settle(oldest)
 
     def _settle(self, change: Change) -> None:
         """A change leaves the window; an object that is still as it was then rather stays so."""
@@ -433,10 +442,12 @@ def _change_of(
         if previous is None:
             return None
         last_state = _with_revision(previous, event.revision)
-        return Change(event.revision, storage, event.key, DELETED, last_state, previous, None)
+        size = len(event.previous.kept) if event.previous is not None else 0
+        return Change(event.revision, storage, event.key, DELETED, last_state, previous, None, size)
     kind = ADDED if previous is None else MODIFIED
     value = event.entry.value if event.entry is not None else None
-    return Change(event.revision, storage, event.key, kind, obj, previous, value)
+    size = len(value or b"")
+    return Change(event.revision, storage, event.key, kind, obj, previous, value, size)
 
 
 def decode(entry: Entry) -> Object | None:

@@ -43,7 +43,7 @@ def _measure(folder: Path, number: int) -> dict[str, Any]:
 # more than what a class may have in its cluster
 LIMITS = {
     "pods": 20_000, "namespace-pods": 20_000, "namespace-objects": 200_000,
-    "objects": 400_000, "bytes": 1 << 30,
+    "objects": 400_000, "bytes": 1 << 30, "namespace-bytes": 1 << 30,
 }  # fmt: skip
 
 

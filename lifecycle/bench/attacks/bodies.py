@@ -62,6 +62,8 @@ def _debugger(number: int) -> Send:
     return Send("PATCH", f"{CORE}/pods/aim/ephemeralcontainers", body, STRATEGIC)
 
 
+WIDER = {**BIG, "data": {"x": "x" * 900_000 + "\N{GRINNING FACE}"}}
+NAMES = {**obj("ConfigMap", "names"), "data": {f"k{n}": "" for n in range(50_000)}}
 MAP = {**obj("ConfigMap", "dry"), "data": {f"k{n}": "" for n in range(20_000)}}
 WIDE = {**obj("ConfigMap", "wide"), "data": {f"k{n}": "" for n in range(200_000)}}
 
@@ -74,6 +76,12 @@ ATTACKS: dict[str, Attack] = {
     "2 MB of empty items": create(LISTED, b"- {}\n" * 400_000, YAML),
     "big objects": Attack(
         flood=lambda n: Send("POST", LISTED, {**BIG, "metadata": {"name": f"b{n}"}})
+    ),
+    "big objects with one wide character": Attack(
+        flood=lambda n: Send("POST", LISTED, {**WIDER, "metadata": {"name": f"b{n}"}})
+    ),
+    "objects of 50,000 names": Attack(
+        flood=lambda n: Send("POST", LISTED, {**NAMES, "metadata": {"name": f"b{n}"}})
     ),
     "one big object, again and again": Attack(
         (Send("POST", LISTED, BIG),),

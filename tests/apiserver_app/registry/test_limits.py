@@ -64,6 +64,18 @@ def test_a_cluster_holds_so_many_objects_and_bytes() -> None:
     assert ": exceeded limit of the cluster: bytes, requested: 3" in why(grown)[1]
 
 
+def test_a_namespace_that_is_full_leaves_room_for_the_others() -> None:
+    session = limited(namespace_bytes=20_000)
+    assert config_map(session, "large", 10_000).status == 201
+    answer = config_map(session, "more", 10_000)
+    assert ": exceeded limit of the cluster: namespace-bytes, requested: 1" in why(answer)[1]
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
+    assert session.request("POST", "/api/v1/namespaces", space).status == 201
+    assert config_map(session, "more", 10_000, "other").status == 201
+    assert session.request("DELETE", f"{MAPS.format('default')}/large").status == 200
+    assert config_map(session, "more", 10_000).status == 201
+
+
 def test_a_pod_has_so_many_containers_of_all_sorts() -> None:
     session = limited(pod_containers=2)
     spec = {

@@ -46,6 +46,28 @@ def test_a_watch_from_further_back_than_the_window_misses_nothing() -> None:
     assert answer.text.count(b'"type":"DELETED"') == watchcache.WINDOW // 2 + 1
 
 
+def test_the_window_holds_no_more_bytes_than_it_may_and_what_left_it_is_read_from_the_log() -> None:
+    session = bare_session()
+    begin = session.cluster.store.revision
+    count = watchcache.WINDOW_BYTES // 900_000 + 10
+    assert session.request("POST", CONFIGMAPS, configmap("a")).status == 201
+    for number in range(count):
+        body = configmap("a", text=f"{number:09}" * 100_000)
+        assert session.request("PUT", f"{CONFIGMAPS}/a", body).status == 200
+    cache = session.cluster.cache
+    kept = sum(len(change.value or b"") for change in cache.window)
+    assert watchcache.WINDOW_BYTES - 1_000_000 < kept <= watchcache.WINDOW_BYTES
+    assert kept <= cache.window_bytes <= watchcache.WINDOW_BYTES
+    heard: list[int] = []
+
+    def sink(kind: str, change: Change, obj: Object) -> None:
+        heard.append(change.revision)
+
+    prefix = "/registry/configmaps/default/"
+    cache.subscribe(Subscription("test", "configmaps", prefix, None, sink), begin)
+    assert len(heard) == count + 1 and heard == sorted(heard)
+
+
 def test_a_watch_of_one_name_hears_of_no_other_and_asks_no_other() -> None:
     session = bare_session()
     cache = session.cluster.cache
