@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import expect
 
 from tests.browser import asking, measures
+from tests.browser.feeds import Feeds
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
@@ -94,32 +94,6 @@ def test_the_link_is_copied(look: Look) -> None:
 
     expect(sight.button("Copied")).to_be_visible()
     assert sight.page.evaluate("navigator.clipboard.readText()") == sight.page.url
-
-
-class Feeds:
-    """The sockets of a page, those for what lies before held back."""
-
-    def __init__(self) -> None:
-        self.live = 0  # messages of the live feed
-        self.held: list[Callable[[], None]] | None = []
-
-    def route(self, page: Page) -> None:
-        page.route_web_socket(re.compile("/trace"), self._pass)
-
-    def _pass(self, socket: WebSocketRoute) -> None:
-        socket.connect_to_server().on_message(lambda said: self._take(socket, said))
-
-    def _take(self, socket: WebSocketRoute, said: str | bytes) -> None:
-        if "&to=" in socket.url and self.held is not None:
-            self.held.append(lambda: socket.send(said))
-            return
-        self.live += 1
-        socket.send(said)
-
-    def release(self) -> None:
-        held, self.held = self.held or [], None
-        for send in held:
-            send()
 
 
 def assert_laid_out(sight: Sight) -> None:

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import asking
-from tests.browser.sight import Look
+from tests.browser.feeds import Feeds
+from tests.browser.sight import COMPACT, Look
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
@@ -87,3 +88,32 @@ def test_a_page_that_goes_left_of_what_it_has_loads_it(look: Look) -> None:
     sight.page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
     expect(plot).to_have_attribute("aria-valuemin", "1")
     expect(sight.page.locator("body.is-past")).to_have_count(1)
+
+
+def test_a_link_far_back_shows_its_moment_before_what_lies_between(look: Look, demo: Demo) -> None:
+    web = "deployments.apps", "nginx"
+    made = next(
+        one for one in asking.records(demo)
+        if one["kind"] == "write" and (one["resource"], one["name"]) == web
+    )  # fmt: skip
+    feeds = Feeds(passing=f"to={made['seq'] + 1000}")
+    query = f"theme=light&lang=en&h={made['seq']}"
+
+    sight = look(COMPACT, query=query, before=feeds.route, arrives=False)
+
+    slider, body = sight.page.get_by_role("slider"), sight.page.locator("body")
+    sight.says(sight.page.locator(".banner"), f"Revision {made['rev']}")
+    newest = asking.state(demo)["revision"]
+    sight.says(sight.page.locator(".banner"), f"live is {newest}")
+    expect(slider).to_have_attribute("aria-valuenow", str(made["seq"]))
+    expect(body).to_have_attribute("aria-busy", "true")
+    sight.says(sight.page.locator(".timeline .tools"), "Loading earlier hops")
+    sight.press("ArrowRight")
+    expect(slider).not_to_have_attribute("aria-valuenow", str(made["seq"]))
+    there = str(slider.get_attribute("aria-valuenow"))
+    feeds.release()
+    expect(body).to_have_attribute("aria-busy", "false")
+    expect(slider).to_have_attribute("aria-valuenow", there)
+    expect(slider).to_have_attribute("aria-valuemax", str(asking.state(demo)["seq"]))
+    sight.press("l")
+    sight.says(sight.moment, "paused")

@@ -141,3 +141,40 @@ test('a saved trace plays to its end and stays there', () => {
   assert.equal(player.cursor, history.last);
   assert.equal(player.isRunning, false);
 });
+
+test('a moment far back is shown alone, and what is there then begins where one stands', () => {
+  const { history, player, more } = live();
+  history.append(more);
+  player.goLive();
+  const far = new History();
+  const { seq } = more[0];
+  far.append(history.index.records.slice(0, seq + 60));
+  player.lookAt(far, seq);
+  assert.deepEqual([player.cursor, player.moment, player.loading], [seq, 'past', false]);
+  assert.equal(player.newest.last, history.last);
+  player.step(1);
+  const there = player.cursor;
+  assert.ok(there > seq && there <= seq + 60);
+  player.play();
+  for (let i = 0; i < 4000; i += 1) player.tick(1000);
+  assert.equal(player.moment, 'past', 'it does not take the end of what is shown for the present');
+  assert.ok(player.cursor <= far.last);
+  player.seek(there);
+  player.extend(history);
+  assert.deepEqual([player.cursor, player.history === history], [there, true]);
+});
+
+test('whoever leaves a moment that is shown alone is back in all that is known', () => {
+  for (const leave of [
+    (/** @type {Player} */ player) => player.goLive(),
+    (/** @type {Player} */ player) => player.seek(player.newest.last),
+  ]) {
+    const { history, player, more } = live();
+    history.append(more);
+    const far = new History();
+    far.append(history.index.records.slice(0, 60));
+    player.lookAt(far, 20);
+    leave(player);
+    assert.deepEqual([player.cursor, player.moment], [history.last, 'live']);
+  }
+});

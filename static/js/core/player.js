@@ -40,6 +40,8 @@ export class Player {
    */
   constructor(history, { live, watches = false, control, reach }) {
     this.history = history;
+    /** all that is known, while one moment before it is shown alone; else null */
+    this.rest = /** @type {History|null} */ (null);
     this.live = live;
     /** whether what is done here reaches the cluster */ this.drives = live && !watches;
     this.control = control || (() => {});
@@ -81,6 +83,7 @@ export class Player {
   /** Begin again with another history: what was before it is lost. @param {History} history */
   restart(history) {
     this.history = history;
+    this.rest = null;
     this.cursor = 0;
     this.sought = 0;
     this.past = false;
@@ -89,8 +92,28 @@ export class Player {
 
   /** Go on with the same history from further back on. @param {History} history */
   extend(history) {
+    const to = this.rest ? this.cursor : this.sought;
     this.history = history;
-    if (this.sought) this.seek(this.sought);
+    this.rest = null;
+    if (to) this.seek(to);
+  }
+
+  /**
+   * A moment before all that is known: it is shown alone until what lies between is there.
+   * @param {History} history  around it @param {number} seq
+   */
+  lookAt(history, seq) {
+    this.rest ||= this.history;
+    this.history = history;
+    this._moveTo(seq);
+    this.sought = 0;
+    this.playing = false;
+    this.past = true;
+  }
+
+  /** What is known up to now, also while a moment is shown alone. */
+  get newest() {
+    return this.rest || this.history;
   }
 
   get head() {
@@ -99,11 +122,11 @@ export class Player {
 
   /** Whether records that were there when the page opened are still on their way. */
   get loading() {
-    return this.live && this.head < this.knownUpTo;
+    return this.live && this.newest.last < this.knownUpTo;
   }
 
   get behind() {
-    return this.cursor < this.head;
+    return !!this.rest || this.cursor < this.head;
   }
 
   /** live, telling, past, recorded: what kind of moment is shown. */
@@ -257,6 +280,7 @@ export class Player {
 
   /** Look at any record. @param {number} seq */
   seek(seq) {
+    this._leave(seq);
     this.playing = false;
     this.sought = seq < this.history.first ? seq : 0;
     if (this.sought) this.reach(seq);
@@ -265,6 +289,7 @@ export class Player {
   }
 
   goLive() {
+    this._leave(Infinity);
     this.sought = 0;
     this._arriveAtEnd();
     this.playing = true;
@@ -283,6 +308,13 @@ export class Player {
 
   // -- inside -----------------------------------------------------------------------------------
 
+  /** Go back to all that is known, unless a record is shown alone. @param {number} seq */
+  _leave(seq) {
+    if (!this.rest || (seq >= this.history.first && seq <= this.head)) return;
+    this.history = this.rest;
+    this.rest = null;
+  }
+
   /** @param {number} seq */
   _moveTo(seq) {
     this.cursor = seq;
@@ -297,6 +329,10 @@ export class Player {
   }
 
   _arriveAtEnd() {
+    if (this.rest) {
+      this.playing = false; // what follows is on its way
+      return;
+    }
     this._moveTo(this.head);
     this.past = false;
     if (!this.live) this.playing = false;

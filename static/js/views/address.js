@@ -52,13 +52,17 @@ export class Address {
   async _goTo(rev, hop) {
     const { app } = this;
     const seq = hop || (await this._seqOf(rev));
+    if (seq) await app.lookAt(seq).catch(() => {}); // what is not there any more is told below
+    const { cursor, rest } = app.player;
     while (seq && seq < app.history.first && (await app.reach(seq)));
     const { index, head } = app.history;
     const isThere = seq >= Math.max(1, app.history.first) && seq <= head.seq;
-    if (isThere) app.player.seek(hop || settled(app, seq));
-    else {
+    const isLeft = rest && app.player.cursor !== cursor; // somebody went on meanwhile
+    if (isThere && !isLeft) app.player.seek(hop || settled(app, seq));
+    if (!isThere) {
       const [first, last] = [index.writes[0]?.rev || head.rev, head.rev].map(String);
       const isAhead = rev > head.rev || hop > head.seq;
+      app.player.extend(app.history);
       app.ui.gone = { key: isAhead ? 'link.ahead' : 'link.gone', rev: String(rev), first, last };
     }
     app.draw();

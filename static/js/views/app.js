@@ -37,6 +37,8 @@ const LOADING_MS = 1000;
 const MOVED_MS = 400;
 // records that are fetched at once when somebody looks further back
 const EARLIER = 6000;
+// and what is fetched around a moment that lies further back, before that is there
+const AROUND = 1000;
 // what the newest command led to is fetched unasked when it is not longer than this
 const COMMAND_MAX = 30_000;
 
@@ -129,7 +131,7 @@ export class App {
   /** @returns {import('./parts.js').Context} */
   context() {
     const state = this.player.state();
-    const whole = this.history.index;
+    const whole = this.player.history.index;
     const index = knownAt(whole, state.seq);
     const current = heldAside(index, state.held) || currentAt(index, this.player.follow, state.seq);
     const context = {
@@ -329,6 +331,20 @@ export class App {
     this.ui.reaching = this._fetchBack(seq);
     this.draw();
     return this.ui.reaching;
+  }
+
+  /**
+   * Show a moment far before the history at once, alone; `reach` fetches what lies between.
+   * @param {number} seq
+   */
+  async lookAt(seq) {
+    const { player, history } = this;
+    if (seq >= history.first - EARLIER) return;
+    const { keyframe, records } = await earlier(this.meta.cluster, seq, seq + AROUND);
+    if (player !== this.player || seq >= this.history.first) return;
+    this.player.lookAt(new History().from(keyframe, records), seq);
+    this.moved();
+    this.draw();
   }
 
   /** @param {number} seq */

@@ -201,8 +201,7 @@ function clock(ctx) {
 /** @param {Context} ctx @returns {[string, string, string, Record<string, string|number>]} */
 export function momentOf(ctx) {
   const { player, meta, state, current } = ctx;
-  const last = player.history.index.record(player.head);
-  const late = duration((last ? last.t : state.t) - state.t);
+  const late = duration(Math.max(0, player.newest.head.t - state.t));
   if (player.live && !meta.connected)
     return ['wait', 'back', meta.opened ? 'moment.lost' : 'moment.connecting', {}];
   if (player.heldAt && player.heldAt === player.cursor && !player.playing)

@@ -98,7 +98,7 @@ function columns(ctx, model) {
 /** @param {Context} ctx */
 function bannerOf(ctx) {
   const { player, words, state, compact, act, meta } = ctx;
-  const { head } = player.history;
+  const { head } = player.newest;
   if (player.live && !meta.connected && meta.opened) {
     return h(
       'div.banner',
