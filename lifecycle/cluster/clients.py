@@ -11,16 +11,19 @@ from apiserver_app.pipeline import Pipeline
 _APISERVER, _MASTERS = "system:apiserver", ("system:masters",)
 _SERVER, _MANAGER = "kube-apiserver", "kube-controller-manager"
 # requests a second, and at once: --kube-api-qps and --kube-api-burst
-_OF_MANAGER, _OF_SCHEDULER = (20, 30), (50, 100)
-# what cmd/kube-controller-manager/app/core.go makes of it for some
-_OF_CONTROLLER = {"namespace-controller": (400, 3000), "generic-garbage-collector": (40, 30)}
+_OF_SCHEDULER = (50, 100)
+# what cmd/kube-controller-manager/app/core.go makes of the manager's for some, in times
+_OF_CONTROLLER = {"namespace-controller": (20, 100), "generic-garbage-collector": (2, 1)}
 _LEASES, _EVENTS = "leases", "events"
 
 
 class Clients:
     """Makes the clients of one cluster."""
 
-    def __init__(self, pipeline: Pipeline, loopback_token: str) -> None:
+    def __init__(
+        self, pipeline: Pipeline, loopback_token: str, manager_rate: tuple[int, int]
+    ) -> None:
+        self._rate, self._burst = manager_rate
         self._pipeline = pipeline
         self._loopback_token = loopback_token
         info = discovery.version_info(pipeline.cluster.version)
@@ -46,7 +49,8 @@ class Clients:
 
     def manager(self, component: str) -> LocalClient:
         """For what is shared by all controllers; their caches have a client set of their own."""
-        limits = {"": Bucket(*_OF_MANAGER), "list": Bucket(*_OF_MANAGER), _LEASES: None}
+        each, lists = (Bucket(self._rate, self._burst) for _ in range(2))
+        limits = {"": each, "list": lists, _LEASES: None}
         agent = self.agent(_MANAGER, "shared-informers")
         return self.client(f"system:{_MANAGER}", agent, component=component, limits=limits)
 
@@ -73,10 +77,15 @@ class Clients:
         """For parts of the API server that come with a name of their own."""
         return self.client(_APISERVER, agent, _MASTERS, own=True)
 
+    def of_controller(self, account: str) -> Limits:
+        """What one of the manager's controllers may send."""
+        more, burst = _OF_CONTROLLER.get(account, (1, 1))
+        return {"": Bucket(self._rate * more, self._burst * burst)}
+
     def account(self, account: str, component: str) -> LocalClient:
         """For a controller that will present a token of its own service account, or, without one,
         for the controller manager."""
-        limits = {"": Bucket(*_OF_CONTROLLER.get(account, _OF_MANAGER))}
+        limits = self.of_controller(account)
         if not account:
             agent = self.agent(_MANAGER, "tokens-controller")
             return self.client(f"system:{_MANAGER}", agent, component=component, limits=limits)

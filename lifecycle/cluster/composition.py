@@ -78,7 +78,7 @@ from lifecycle.cluster import (
     roles,
 )
 from lifecycle.cluster.etcdvalues import Values
-from lifecycle.cluster.inputs import Inputs, pod_range
+from lifecycle.cluster.inputs import Inputs, manager_rate, pod_range
 from lifecycle.etcdctl import processes
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
@@ -147,7 +147,7 @@ class Cluster:
         self.services.start()
         self.etcd = self._etcd_server()
         self.pipeline = Pipeline(self.context)
-        self.clients = clients.Clients(self.pipeline, self._loopback_token)
+        self.clients = self._clients()
         self.reloads = self._reloads()
         self.server = http.Server(self.context, self.pipeline)
         control_plane = roles.control_plane(inputs, self.context, self.clients, self.tokens)
@@ -359,6 +359,10 @@ class Cluster:
 
     def _runs(self, name: str) -> bool:
         return roles.runs(self.roles, name)
+
+    def _clients(self) -> clients.Clients:
+        rate = manager_rate(self.inputs.nodes)
+        return clients.Clients(self.pipeline, self._loopback_token, rate)
 
     def _reloads(self) -> reloading.Reloads:
         given, access = self.inputs.flags, self.context.access

@@ -25,9 +25,12 @@ _SIMULATED = (
 )
 
 
-def manifests(version: Release, given: flags.Flags | None = None, *, pods: str) -> Manifests:
+def manifests(
+    version: Release, given: flags.Flags | None = None, *, pods: str, rates: Sequence[str] = ()
+) -> Manifests:
     """What is on the first node's disk, for a version of Kubernetes such as 1.33; `given` is the
-    command line of its API server, `pods` the range of their addresses."""
+    command line of its API server, `pods` the range of their addresses, `rates` the controller
+    manager's flags about its requests."""
     services = (given or flags.Flags()).service_cluster_ip_range
     found = (
         _etcd(version),
@@ -37,7 +40,7 @@ def manifests(version: Release, given: flags.Flags | None = None, *, pods: str) 
         _pod("kube-controller-manager", version, (
             "--allocate-node-cidrs=true", "--bind-address=0.0.0.0",
             f"--cluster-cidr={pods}", "--cluster-name=kubernetes",
-            "--controllers=*,bootstrapsigner,tokencleaner",
+            "--controllers=*,bootstrapsigner,tokencleaner", *rates,
             "--kubeconfig=/etc/kubernetes/controller-manager.conf", "--leader-elect=true",
             f"--root-ca-file={_PKI}/ca.crt", f"--service-cluster-ip-range={services}",
             "--use-service-account-credentials=true",

@@ -30,7 +30,7 @@ from controllers_app.kubelet.volumes.mounter import NotMountable, used_volumes
 
 VOLUME_SECONDS = 0.03
 VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX = 0.5, 122
-SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX = 10, 80
+SANDBOX_RETRY_SECONDS = 10  # backOffPeriod, which does not grow
 SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX = 1, 60
 TERMINATED_SECONDS = 1.0  # until nothing is left of a pod whose containers have ended
 UNMOUNT_SECONDS = 0.25  # until the volumes of a pod are unmounted that was stopped
@@ -296,7 +296,7 @@ class PodWorker:
     async def _join_network(self, sandbox_id: str) -> None:
         """Takes an address of the node's range; retries while none is free."""
         kubelet = self.kubelet
-        backoff = Backoff(SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS_MAX)
+        backoff = Backoff(SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS)
         while True:
             try:
                 # taken and kept without a suspension between, so that it cannot leak

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import pytest
+
+from apiserver_app.machinery import meta
+from controllers_app.containerruntime.addresses import Addresses
+from controllers_app.kubelet.node.status import NodeStatus
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import cluster, create, patch, pod
 
@@ -64,3 +70,44 @@ def test_a_node_tells_its_health_and_whether_pods_may_come() -> None:
         "Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID",
         "NodeReady", "NodeNotSchedulable", "NodeSchedulable",
     ]  # fmt: skip
+
+
+def test_a_status_that_cannot_have_changed_is_not_made_up_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = cluster(nodes=1)
+    session.wait(15)
+    made: list[str] = []
+    make = NodeStatus.status
+
+    def counted(self: NodeStatus, old: Any) -> Any:
+        made.append(meta.rfc3339(session.cluster.kernel.now))
+        return make(self, old)
+
+    monkeypatch.setattr(NodeStatus, "status", counted)
+    session.wait(100)
+    assert made == []
+    create(session, pod(image="redis:7"))
+    session.wait(11)
+    assert len(made) == 1
+
+
+def test_a_pod_whose_node_has_no_range_of_addresses_yet_tries_every_ten_seconds() -> None:
+    session = cluster(nodes=1)
+    (kubelet,) = session.cluster.nodes.kubelets.values()
+    runtime: Any = kubelet.dependencies.runtime
+    addresses = runtime.addresses
+    take = addresses.take
+    addresses.take = Addresses().take  # of no range
+    create(session, pod(image="redis:7"))
+    session.wait(5)
+    addresses.take = take
+    session.wait(15)
+    failed = [
+        one["t"] for one in session.records()
+        if one["kind"] == "kubelet" and (one["step"], one["state"]) == ("network", "fail")
+    ]  # fmt: skip
+    gaps = {round((after - before) / 1e6) for before, after in itertools.pairwise(failed)}
+    assert len(failed) > 4 and gaps == {10}
+    found = session.request("GET", "/api/v1/namespaces/default/pods").json()["items"]
+    assert [one["status"]["phase"] for one in found] == ["Running"]
