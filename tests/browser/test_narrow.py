@@ -10,6 +10,12 @@ from tests.browser.sight import Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
+# the last name stands at the last line of the plot
+NAMES_BESIDE_LANES = """() => {
+  const line = [...document.querySelectorAll('.plot .laneline')].at(-1).getBoundingClientRect();
+  const name = document.querySelector('.timeline .names li:last-child').getBoundingClientRect();
+  return Math.abs(line.bottom - name.bottom) < 4;
+}"""
 PHONE, TWICE, HALF = (390, 844), (640, 360), (960, 540)  # 1280 and 1920 px at 200 %
 
 
@@ -41,6 +47,20 @@ def test_a_follower_sees_headline_gates_and_controls_at_once(look: Look) -> None
     sight.page.mouse.wheel(0, 600)
     expect(sight.headline).to_be_in_viewport(ratio=1)
     expect(play).to_be_in_viewport(ratio=1)
+
+
+def test_the_field_that_finds_leaves_its_chips_and_lanes_where_they_are_seen(look: Look) -> None:
+    sight = look(PHONE)
+    sight.press("/")
+    sight.page.keyboard.type("kind:pod")
+    sight.page.get_by_role("search").scroll_into_view_if_needed()
+    close = sight.page.get_by_role("search").get_by_role("button").last
+    expect(close).to_be_in_viewport(ratio=1)
+    assert sight.until(NAMES_BESIDE_LANES)
+    sight.page.evaluate("scrollTo(0, 0)")
+    assert_laid_out(sight)
+    close.click()
+    assert sight.until(NAMES_BESIDE_LANES)
 
 
 def test_a_manifest_is_sent_and_its_end_is_read_on_a_phone(look: Look) -> None:

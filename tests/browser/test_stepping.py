@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.browser import asking
 from tests.browser.sight import COMPACT, GATES, Look, Sight
@@ -147,6 +147,59 @@ def test_the_question_of_the_token_stops_at_the_plugin_that_adds_it(look: Look, 
     sight.button("Go on").click()
     sight.says(sight.page.get_by_role("log"), "pod/token created")
     sight.says(sight.moment, "live")
+
+
+def test_an_answer_that_comes_late_takes_nothing_back_that_the_feed_said(
+    look: Look, demo: Demo
+) -> None:
+    sight = look(COMPACT)
+    late: list[tuple[Route, APIResponse]] = []
+    sight.page.route("**/control", lambda route: late.append((route, route.fetch())))
+    sight.press("Space")
+    sight.says(sight.moment, "paused")
+    asking.control(demo, action="resume")
+    sight.says(sight.moment, "live")
+
+    ((route, answer),) = late
+    assert answer.json()["mode"] == "paused"
+    with sight.page.expect_response("**/control"):
+        route.fulfill(response=answer)
+
+    sight.settle()
+    sight.says(sight.moment, "live")
+    expect(sight.button("Pause")).to_be_visible()
+
+
+def test_two_tabs_have_one_clock_and_each_its_own_moment(look: Look) -> None:
+    one, other = look(COMPACT), look(COMPACT)
+    one.press("Space")
+    for tab in (one, other):
+        tab.says(tab.moment, "paused")
+    one.press("Shift+ArrowLeft")
+    one.says(one.moment, "in the past")
+    other.says(other.moment, "paused")
+
+    other.press("Space")
+
+    other.says(other.moment, "live")
+    one.says(one.moment, "in the past")
+    one.press("l")
+    one.says(one.moment, "live")
+
+
+def test_the_speed_menu_has_the_pace_of_the_story_and_that_of_the_cluster(
+    look: Look, demo: Demo
+) -> None:
+    sight = look(COMPACT)
+    sight.button(re.compile("^Speed")).click()
+    menu = sight.page.locator(".menu").filter(has=sight.button("Read"))
+    assert menu.get_by_role("heading").all_inner_texts() == ["Story", "Cluster"]
+    assert menu.get_by_role("button").all_inner_texts() == [
+        "Read", "Watch", "Fast", "×0.1", "×0.5", "×1", "×2", "×5", "×10", "×100", "max",
+    ]  # fmt: skip
+    sight.button("×0.1").click()
+    asking.until(lambda: asking.state(demo)["speed"] == 0.1)
+    expect(sight.button("Speed ×0.1")).to_be_visible()
 
 
 @contextlib.contextmanager

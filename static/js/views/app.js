@@ -80,6 +80,9 @@ export class App {
     this._unreachable = 0; // where going back failed
     this.address = new Address(this);
     this.act = actionsOf(this);
+    // the axis is drawn for the room it has, which what stands above it may change
+    this._room = new ResizeObserver(() => this.draw());
+    /** @type {Element|null} */ this._plot = null;
   }
 
   start() {
@@ -431,6 +434,14 @@ export class App {
     if (full) this._draw(context, now);
   }
 
+  /** @param {Element|null} plot */
+  _seeRoom(plot) {
+    if (plot === this._plot) return;
+    this._room.disconnect();
+    this._plot = plot;
+    if (plot) this._room.observe(plot);
+  }
+
   /** @param {import('./parts.js').Context} context @param {number} now */
   _draw(context, now) {
     const said = explanationOf(context);
@@ -440,6 +451,7 @@ export class App {
     renderMap(this.hosts.map, context);
     renderInspector(this.hosts.inspector, context, said);
     renderTimeline(this.hosts.timeline, context);
+    this._seeRoom(this.hosts.timeline.querySelector('.plot'));
     renderDialogs(this.hosts.dialogs, context);
     const { player } = this;
     player.words = wordsIn(said.title);

@@ -13,6 +13,7 @@ export function listenToKeys(app) {
   let taken = false;
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
+    if (movesInMenu(event, target)) return;
     if (event.key === 'Escape') {
       if (TYPING.has(target.tagName)) target.blur();
       app.act.escape();
@@ -47,6 +48,24 @@ export function listenToKeys(app) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (app.ui.menu && !target.closest('.anchor')) app.act.menu('');
   });
+}
+
+/**
+ * In a menu up and down go from one to the next; Escape goes back to the button that opened it.
+ * @param {KeyboardEvent} event @param {HTMLElement} target @returns {boolean} whether that was all
+ */
+function movesInMenu(event, target) {
+  const anchor = target.closest('.anchor');
+  if (!anchor) return false;
+  const list = [.../** @type {NodeListOf<HTMLElement>} */ (anchor.querySelectorAll('.item'))];
+  if (event.key === 'Escape') anchor.querySelector('button')?.focus();
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step || !list.length || target.tagName === 'INPUT') return false;
+  event.preventDefault();
+  const at = list.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+  const to = at < 0 && step < 0 ? list.length - 1 : (at + step + list.length) % list.length;
+  list[to].focus();
+  return true;
 }
 
 /**

@@ -53,7 +53,7 @@ export function objectMenu(ctx) {
   const kind = kindOf(write.resource);
   return h(
     'div.anchor.up',
-    { key: 'object-menu', onKeydown: moveFocus },
+    { key: 'object-menu' },
     h(
       'button.act.pick',
       {
@@ -65,21 +65,6 @@ export function objectMenu(ctx) {
     ),
     isOpen ? menu(ctx, 'object', h('h2', null, `${kind} ${write.name}`), items(ctx, write)) : null,
   );
-}
-
-/** Up and down go from one to the next; Escape goes back to the button. @param {KeyboardEvent} e */
-function moveFocus(e) {
-  const anchor = /** @type {HTMLElement} */ (e.currentTarget || e.target).closest('.anchor');
-  if (!anchor) return;
-  const list = [.../** @type {NodeListOf<HTMLElement>} */ (anchor.querySelectorAll('.item'))];
-  if (e.key === 'Escape') anchor.querySelector('button')?.focus();
-  const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-  const isTyped = /** @type {HTMLElement} */ (e.target).tagName === 'INPUT';
-  if (!step || !list.length || isTyped) return;
-  e.preventDefault();
-  const at = list.indexOf(/** @type {HTMLElement} */ (document.activeElement));
-  const to = at < 0 && step < 0 ? list.length - 1 : (at + step + list.length) % list.length;
-  list[to].focus();
 }
 
 /** Why nothing can be done now; '' when it can. @param {Context} ctx */
