@@ -28,6 +28,11 @@ class TooSlow(BaseException):
     """Not an Exception, so that no retry switch under test swallows it."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "take the pictures in tests/golden/page anew"
+    parser.addoption("--rewrite-pictures", action="store_true", help=told)
+
+
 def pytest_collection_finish() -> None:
     """What is imported stays; it need not be looked through for garbage each time."""
     gc.collect()

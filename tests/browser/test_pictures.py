@@ -1,0 +1,199 @@
+"""Twelve moments of recorded runs look as they did, in each theme, language and width.
+
+The pictures are in tests/golden/page, one file for a moment and a width: light, dark and projector
+below each other, English beside Chinese. `--rewrite-pictures` makes them anew; look at them first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, CDPSession, expect
+
+from lifecycle.hosting.scripted import Session, default_inputs
+from lifecycle.trace import archive
+from tests.browser import pictures
+from tests.browser.pictures import Picture
+from tests.browser.sight import Sight
+from tests.js import recorded
+from tests.lifecycle.hosting.running import REAL, Demo
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "page"
+Size = tuple[int, int]
+Links = dict[str, tuple[int, str]]
+SIZES: tuple[Size, ...] = ((390, 2000), (1280, 800), (1920, 1080))  # of the column most at once
+THEMES = ("light", "dark", "projector")
+LANGUAGES = ("en", "zh")
+# the same on every machine; tests/setup installs them
+FONTS = """:root {
+  --sans: 'DejaVu Sans', 'WenQuanYi Micro Hei' !important;
+  --mono: 'DejaVu Sans Mono', 'WenQuanYi Micro Hei' !important;
+}"""
+CELLS_MAX = 15  # of a picture; the name of a node and of its pod are more
+DRESS = """([theme, language]) => {
+  const bar = document.getElementById('bar');
+  if (!document.documentElement.lang.startsWith(language))
+    bar.querySelector("button[aria-label*='中文'], button[aria-label*='English']").click();
+  document.documentElement.dataset.theme = theme;
+  dispatchEvent(new Event('resize'));
+}"""
+NOTHING_OVER_IT = "() => document.activeElement.blur()"
+
+Records = list[dict[str, Any]]
+
+
+def last(records: Records, **fields: Any) -> int:
+    """The last record with these fields, or the last of all."""
+    return next(
+        int(one["seq"])
+        for one in reversed(records)
+        if all(one.get(name) == value for name, value in fields.items())
+    )
+
+
+@dataclass(frozen=True)
+class Moment:
+    story: str
+    at: dict[str, Any]
+    query: str = ""
+    act: Callable[[Sight], None] = lambda sight: None
+
+
+MOMENTS = {
+    "admission": Moment("full", {"kind": "plugin", "plugin": "ServiceAccount"}),
+    "starting": Moment("full", {"kind": "kubelet", "step": "image", "state": "begin"}),
+    "at-rest": Moment("full", {}),
+    "found": Moment("full", {}, "q=kind:pod+verb:create"),
+    "begin": Moment("full", {}, "", lambda sight: sight.page.locator(".brand").click()),
+    "refused": Moment("refused", {}),
+    "decision": Moment("scheduling", {}),
+    "preemption": Moment("preemption", {"kind": "schedule", "phase": "preempt"}),
+    "crash-loop": Moment("crash", {}, "sel=pod/default/crash&tab=story"),
+    "pending": Moment("pending", {}, "sel=pod/default/huge"),
+    "rollout": Moment("surge", {"kind": "kubelet", "step": "container", "state": "end"}),
+    "job": Moment("jobs", {}, "sel=object/jobs.batch/default/broken&tab=object"),
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A demo for its page and its library; what its own cluster does is not looked at."""
+    with Demo(tmp_path_factory.mktemp("library") / "data", driver=REAL) as demo:
+        yield demo
+
+
+@pytest.fixture(scope="module")
+def links(library: Demo, tmp_path_factory: pytest.TempPathFactory) -> Links:
+    """The record and the query of each moment, of runs that are the same each time."""
+    folder = tmp_path_factory.mktemp("traces")
+    found: Links = {}
+    for story in dict.fromkeys(one.story for one in MOMENTS.values()):
+        session = Session(default_inputs(seed=7))
+        recorded.STORIES[story](session)
+        records = session.records()
+        file = folder / f"{story}.jsonl.gz"
+        archive.write_file(file, session.header(), records)
+        answer = library.ask("POST", "/viz/v1/traces/import", file.read_bytes())
+        trace = json.loads(answer.read())["id"]
+        for name, moment in MOMENTS.items():
+            if moment.story == story:
+                found[name] = last(records, **moment.at), f"trace={trace}&{moment.query}"
+    return found
+
+
+@pytest.fixture(scope="module")
+def window(chromium: Browser, library: Demo, links: Links) -> Iterator[tuple[Sight, CDPSession]]:
+    sight = Sight(
+        chromium, library.endpoints["page"], query=links["at-rest"][1], timezone_id="UTC",
+        reduced_motion="reduce",
+    )  # fmt: skip
+    yield sight, sight.context.new_cdp_session(sight.page)
+    sight.close()
+
+
+def shown(window: tuple[Sight, CDPSession], link: tuple[int, str], moment: Moment) -> None:
+    sight, _ = window
+    seq, query = link
+    sight.page.goto(f"{sight.url}/?theme=light&lang=en&h={seq}&{query}")
+    expect(sight.page.get_by_role("slider")).to_have_attribute("aria-valuenow", str(seq))
+    expect(sight.page.locator("body")).to_have_attribute("aria-busy", "false")
+    sight.page.add_style_tag(content=FONTS)
+    moment.act(sight)
+    sight.page.evaluate(NOTHING_OVER_IT)
+
+
+def sized(window: tuple[Sight, CDPSession], size: Size) -> None:
+    window[0].page.set_viewport_size({"width": size[0], "height": size[1]})
+
+
+def seen(window: tuple[Sight, CDPSession], size: Size, theme: str, language: str) -> Picture:
+    sight, wire = window
+    sight.page.evaluate(DRESS, [theme, language])
+    sight.settle()
+    one, other = None, pictures.take(wire, *size)
+    while one != other:  # until nothing is drawn anew any more
+        one, other = other, pictures.take(wire, *size)
+    return other
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_a_moment_looks_as_it_did(
+    window: tuple[Sight, CDPSession], links: Links, name: str,
+    pytestconfig: pytest.Config, tmp_path: Path,
+) -> None:  # fmt: skip
+    shown(window, links[name], MOMENTS[name])
+    wrong: list[str] = []
+    for size in SIZES:
+        sized(window, size)
+        sheet = [[seen(window, size, theme, one) for one in LANGUAGES] for theme in THEMES]
+        file = GOLDEN / f"{name}-{size[0]}.png"
+        if pytestconfig.getoption("rewrite_pictures"):
+            pictures.write(file, pictures.joined(sheet))
+        pictures.write(tmp_path / file.name, pictures.joined(sheet))
+        wrong += differences(sheet, file)
+    assert not wrong, "\n".join([f"with the fonts of tests/setup; see {tmp_path}", *wrong])
+
+
+def differences(sheet: list[list[Picture]], file: Path) -> list[str]:
+    golden = pictures.parted(pictures.read(file), sheet[0][0].size, len(LANGUAGES), len(THEMES))
+    return [
+        f"{file.name}, {theme} {language}: {cells} cells are not as they were"
+        for theme, line, there in zip(THEMES, sheet, golden, strict=True)
+        for language, one, other in zip(LANGUAGES, line, there, strict=True)
+        if (cells := pictures.differing(one, other)) > CELLS_MAX
+    ]
+
+
+# -- that it can fail ---------------------------------------------------------------------------
+
+HARMS = {
+    "a panel is missing": ".map .node { visibility: hidden; }",
+    "a button is missing": "#bar .main { visibility: hidden; }",
+    "one lies on another": ".map .tape { translate: 0 -5rem; }",
+    "a line is missing": "#inspector h1 { visibility: hidden; }",
+    "another colour": ":root { --allow: #d00 !important; }",
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_page_that_is_harmed_or_dressed_otherwise_looks_different(
+    window: tuple[Sight, CDPSession], links: Links, size: Size
+) -> None:
+    sight, _ = window
+    shown(window, links["at-rest"], MOMENTS["at-rest"])
+    sized(window, size)
+    before = seen(window, size, "light", "en")
+    found = {}
+    for harm, rules in HARMS.items():
+        style = sight.page.add_style_tag(content=rules)
+        found[harm] = pictures.differing(before, seen(window, size, "light", "en"))
+        style.evaluate("(style) => style.remove()")
+    for dress in (("light", "zh"), ("dark", "en"), ("projector", "en")):
+        found[", ".join(dress)] = pictures.differing(before, seen(window, size, *dress))
+    assert pictures.differing(before, seen(window, size, "light", "en")) <= CELLS_MAX
+    assert {name: n for name, n in found.items() if n <= CELLS_MAX} == {}, found
