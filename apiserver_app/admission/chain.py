@@ -1,9 +1,9 @@
 """The admission chain: every plugin in upstream's order, the mutating phase, then the validating.
 
-Each plugin that was asked is told of at once, by itself, so that the cluster can be held between
+Each plugin that was asked is recorded at once, by itself, so that the cluster can be held between
 two plugins: `tell(phase, name, verdict, why, ops)`, awaited when it returns something. Plugins that
-do not look at this kind or operation, and those that answer skip, are told of together when the
-phase ends: one call with verdict "skip" and their names joined by commas. A refusal is told of as
+do not look at this kind or operation, and those that answer skip, are recorded together when the
+phase ends: one call with verdict "skip" and their names joined by commas. A refusal is recorded as
 "deny" with its message, ends the chain and is raised; nobody behind it is asked. Reads never come
 here.
 

@@ -56,11 +56,11 @@ class Steps:
                 self._done.append((what, compile_one()))
             except CompileError as error:
                 self._done.append((what, error))
-        _, found = self._done[self._next]
+        _, done = self._done[self._next]
         self._next += 1
-        if isinstance(found, CompileError):
-            raise found
-        result: T = found
+        if isinstance(done, CompileError):
+            raise done
+        result: T = done
         return result
 
 

@@ -76,13 +76,13 @@ def optional_of(value: Type) -> Type:
     return Type("optional_type", (value,))
 
 
-def optional_item(one: Type) -> Type:
+def optional_item(type_: Type) -> Type:
     """Returns the type inside an optional."""
-    return one.params[0] if one.name == "optional_type" and one.params else DYN
+    return type_.params[0] if type_.name == "optional_type" and type_.params else DYN
 
 
-def is_variable(one: Type) -> bool:
-    return len(one.name) == 1
+def is_variable(type_: Type) -> bool:
+    return len(type_.name) == 1
 
 
 @functools.cache
@@ -126,50 +126,50 @@ def assignable(wanted: Type, given: Type, known: dict[str, Type]) -> bool:
         return "null_type" in names and not names & _NEVER_NULL
     if wanted.name == "type" or not wanted.params or not given.params:
         return True
-    return all(map(lambda one, its: assignable(one, its, known), wanted.params, given.params))
+    return all(map(lambda type_, its: assignable(type_, its, known), wanted.params, given.params))
 
 
 # times, objects and library types may be null; these types, and types themselves, may not
 _NEVER_NULL = frozenset(("bool", "int", "uint", "double", "string", "bytes", "list", "map", "type"))
 
 
-def _has_dyn(one: Type) -> bool:
-    return one.name == "dyn" or any(map(_has_dyn, one.params))
+def _has_dyn(type_: Type) -> bool:
+    return type_.name == "dyn" or any(map(_has_dyn, type_.params))
 
 
-def filled(one: Type, known: Mapping[str, Type]) -> Type:
+def filled(left: Type, known: Mapping[str, Type]) -> Type:
     """Returns a result type with its variables replaced; unbound ones are dyn."""
-    if is_variable(one):
-        return known.get(one.name, DYN)
-    if not one.params:
-        return one
-    return Type(one.name, tuple(filled(param, known) for param in one.params), one.fields)
+    if is_variable(left):
+        return known.get(left.name, DYN)
+    if not left.params:
+        return left
+    return Type(left.name, tuple(filled(param, known) for param in left.params), left.fields)
 
 
-def joined(one: Type, other: Type) -> Type:
+def joined(left: Type, right: Type) -> Type:
     """Returns the common type of two types."""
-    if one == other or other.name in ("*error*",):
-        return one
-    if one.name == other.name and len(one.params) == len(other.params) and one.params:
-        return Type(one.name, tuple(map(joined, one.params, other.params)))
+    if left == right or right.name in ("*error*",):
+        return left
+    if left.name == right.name and len(left.params) == len(right.params) and left.params:
+        return Type(left.name, tuple(map(joined, left.params, right.params)))
     return DYN
 
 
-def general(one: Type, other: Type) -> Type:
+def general(left: Type, right: Type) -> Type:
     """Returns the more general of two types when one is assignable to the other, else dyn."""
-    if not assignable(one, other, {}):
+    if not assignable(left, right, {}):
         return DYN
-    if one.name == "dyn" or other.name == "dyn":
+    if left.name == "dyn" or right.name == "dyn":
         return DYN
-    if one.name != other.name:  # null and a nullable type
-        return other
-    if len(one.params) != len(other.params):
-        return one
-    return Type(one.name, tuple(map(_filled_up, one.params, other.params)), one.fields)
+    if left.name != right.name:  # null and a nullable type
+        return right
+    if len(left.params) != len(right.params):
+        return left
+    return Type(left.name, tuple(map(_filled_up, left.params, right.params)), left.fields)
 
 
-def _filled_up(one: Type, other: Type) -> Type:
+def _filled_up(left: Type, right: Type) -> Type:
     """Unifies type parameters: an empty list takes the item type of the other."""
-    if one.name == "dyn":
-        return other
-    return one if other.name == "dyn" else general(one, other)
+    if left.name == "dyn":
+        return right
+    return left if right.name == "dyn" else general(left, right)

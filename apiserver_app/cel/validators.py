@@ -21,15 +21,15 @@ _VALIDATED = Release(29)
 
 def literal_issues(tree: Node, kinds: Mapping[int, Type], version: Release) -> list[Issue]:
     """Returns the issues. `kinds` has the type of each node by id."""
-    found = list(_mixed(tree, kinds, exempt=False))
+    issues = list(_mixed(tree, kinds, exempt=False))
     if version < _VALIDATED:
-        return found
+        return issues
     for node in walk(tree):
         if isinstance(node, Call) and node.name in _CHECKS:
-            found += _unreadable(node)
+            issues += _unreadable(node)
         elif isinstance(node, Call) and node.name == "format":
-            found += _misfits(node, kinds)
-    return found
+            issues += _misfits(node, kinds)
+    return issues
 
 
 _CHECKS: dict[str, tuple[Callable[[str], Any], str]] = {
@@ -86,13 +86,13 @@ def _differing(items: list[tuple[Node, bool]], kinds: Mapping[int, Type]) -> Ite
             yield Issue(node.at, f"expected type '{first}' but found '{kind}'")
 
 
-def _equivalent(one: Type, other: Type, *, inner: bool) -> bool:
+def _equivalent(left: Type, right: Type, *, inner: bool) -> bool:
     """Compares types; inside containers an unknown type equals any, for empty lists and maps."""
-    if inner and "dyn" in (one.name, other.name):
+    if inner and "dyn" in (left.name, right.name):
         return True
-    if one.name != other.name or len(one.params) != len(other.params):
+    if left.name != right.name or len(left.params) != len(right.params):
         return False
     return all(
         _equivalent(mine, its, inner=True)
-        for mine, its in zip(one.params, other.params, strict=True)
+        for mine, its in zip(left.params, right.params, strict=True)
     )

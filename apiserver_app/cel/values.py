@@ -173,45 +173,45 @@ _PLAIN = frozenset((str, int, bool, bytes, type(None)))
 _NUMBERS = (int, float)
 
 
-def equal(one: Any, other: Any) -> bool:
+def equal(left: Any, right: Any) -> bool:
     """CEL's `==`: numbers compare by value whatever their type, other types are never equal to each
     other."""
-    kind = type(one)
-    if kind is type(other) and kind in _PLAIN:
-        return bool(one == other)
-    if isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
-        if isinstance(one, bool) != isinstance(other, bool):
+    kind = type(left)
+    if kind is type(right) and kind in _PLAIN:
+        return bool(left == right)
+    if isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS):
+        if isinstance(left, bool) != isinstance(right, bool):
             return False
-        one, other = amounts(one, other)
-        return bool(one == other)
-    if isinstance(one, dict):
-        if not isinstance(other, dict) or len(one) != len(other):
+        left, right = amounts(left, right)
+        return bool(left == right)
+    if isinstance(left, dict):
+        if not isinstance(right, dict) or len(left) != len(right):
             return False
-        return all(key in other and equal(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        if not isinstance(other, list) or len(one) != len(other):
+        return all(key in right and equal(value, right[key]) for key, value in left.items())
+    if isinstance(left, list):
+        if not isinstance(right, list) or len(left) != len(right):
             return False
-        if isinstance(one, (SetList, MapList)) or isinstance(other, (SetList, MapList)):
-            return _same_items(one, other)
-        return all(map(equal, one, other))
-    return kind is type(other) and bool(one == other)
+        if isinstance(left, (SetList, MapList)) or isinstance(right, (SetList, MapList)):
+            return _same_items(left, right)
+        return all(map(equal, left, right))
+    return kind is type(right) and bool(left == right)
 
 
-def amounts(one: float, other: float) -> tuple[float, float]:
+def amounts(left: float, right: float) -> tuple[float, float]:
     """Converts two numbers for comparison: an int becomes a double when the other is one."""
-    if isinstance(one, float) != isinstance(other, float):
-        return float(one), float(other)
-    return one, other
+    if isinstance(left, float) != isinstance(right, float):
+        return float(left), float(right)
+    return left, right
 
 
-def _same_items(one: list[Any], other: list[Any]) -> bool:
-    if isinstance(one, SetList) or isinstance(other, SetList):
-        return all(contains(other, item) for item in one)
-    holder = one if isinstance(one, MapList) else other
+def _same_items(left: list[Any], right: list[Any]) -> bool:
+    if isinstance(left, SetList) or isinstance(right, SetList):
+        return all(contains(right, item) for item in left)
+    holder = left if isinstance(left, MapList) else right
     assert isinstance(holder, MapList)
     return all(
-        any(holder.key_of(item) == holder.key_of(its) and equal(item, its) for its in other)
-        for item in one
+        any(holder.key_of(item) == holder.key_of(its) and equal(item, its) for its in right)
+        for item in left
     )
 
 
@@ -221,23 +221,23 @@ def contains(items: list[Any], item: Any) -> bool:
     return any(equal(item, one) for one in items)
 
 
-def plus(one: list[Any], other: list[Any]) -> list[Any]:
+def plus(left: list[Any], right: list[Any]) -> list[Any]:
     """Concatenates lists; sets and maps of the API are merged."""
-    if isinstance(one, SetList):
-        joined: list[Any] = SetList(one)
-        joined += [item for item in other if not contains(one, item)]
+    if isinstance(left, SetList):
+        joined: list[Any] = SetList(left)
+        joined += [item for item in right if not contains(left, item)]
         return joined
-    if isinstance(one, MapList):
-        return _merged(one, other)
-    return [*one, *other]
+    if isinstance(left, MapList):
+        return _merged(left, right)
+    return [*left, *right]
 
 
-def _merged(one: MapList, other: list[Any]) -> MapList:
-    merged = MapList(one)
-    merged.keys = one.keys
-    places = {repr(one.key_of(item)): index for index, item in enumerate(one)}
-    for item in other:
-        index = places.get(repr(one.key_of(item)))
+def _merged(left: MapList, right: list[Any]) -> MapList:
+    merged = MapList(left)
+    merged.keys = left.keys
+    places = {repr(left.key_of(item)): index for index, item in enumerate(left)}
+    for item in right:
+        index = places.get(repr(left.key_of(item)))
         if index is None:
             merged.append(item)
         else:

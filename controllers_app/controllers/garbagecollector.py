@@ -160,8 +160,8 @@ class GarbageCollectorController(Controller):
         return Result(f"is not there: {len(dependents)} dependents may go")
 
     def _is_elsewhere(self, info: ResourceInfo, obj: Object, owner: Object) -> bool:
-        """Whether it is known that the owner has another name, as a right reference says, or is in
-        another namespace, which is told of the object."""
+        """Whether the owner is known by another name, from another object's reference, or to be in
+        another namespace."""
         others = (item for _, item in self._dependents(owner["uid"]) if item is not obj)
         other = next(others, None)
         for one in other["metadata"]["ownerReferences"] if other is not None else ():
@@ -184,9 +184,7 @@ class GarbageCollectorController(Controller):
             f"name: {owner['name']}, uid: {owner['uid']}]"
         )
         message = f"ownerRef {said} does not exist in namespace {errors.quoted(namespace)}"
-        metadata = {
-            name: obj["metadata"].get(name, "") for name in ("namespace", "name", "uid")
-        }  # fmt: skip
+        metadata = {name: obj["metadata"].get(name, "") for name in ("namespace", "name", "uid")}
         about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}
         self.recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message)
 

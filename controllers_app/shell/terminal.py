@@ -202,7 +202,7 @@ async def interact(shell: Shell, io: Io) -> int:
 
 
 async def _command(shell: Shell, io: Io) -> str:
-    """The next whole command; at the end of the input what there is of it."""
+    """The next whole command; at the end of the input the part that was typed."""
     source, shown = "", prompt(shell)
     typed = io.stdin if isinstance(io.stdin, Input) and shell.tty else None
     for job in list(shell.jobs) if shell.tty else ():

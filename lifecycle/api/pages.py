@@ -19,7 +19,7 @@ NUMBER_MAX, DIGITS_MAX = 2**62, 19
 
 
 def from_and_limit(request: Request) -> tuple[int, int]:
-    """Raises ValidationError for what is no number in range."""
+    """Raises ValidationError unless the text is a number in range."""
     limit = number(request, "limit", LIMIT_MAX, LIMIT_ASKED_MAX)
     return number(request, "from", 1, NUMBER_MAX), min(limit, LIMIT_MAX)
 

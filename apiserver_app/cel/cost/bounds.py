@@ -54,10 +54,10 @@ def smallest(schema: Schema, *, is_resource: bool = False) -> int:
     size = 2
     properties = _properties(schema, is_resource)
     for name in schema.get("required") or ():
-        one = properties.get(name)
-        if one is not None and one.get("default") is None and schemas.is_shown(one):
-            resource = bool(one.get("x-kubernetes-embedded-resource"))
-            size += len(name) + smallest(one, is_resource=resource) + 4
+        inner = properties.get(name)
+        if inner is not None and inner.get("default") is None and schemas.is_shown(inner):
+            resource = bool(inner.get("x-kubernetes-embedded-resource"))
+            size += len(name) + smallest(inner, is_resource=resource) + 4
     return size
 
 
@@ -74,17 +74,17 @@ def _below(schema: Schema, name: str, is_resource: bool) -> Schema | None:
         return _KEY if kind == "object" and isinstance(extra, Mapping) else None
     if kind != "object" and not is_resource:
         return None
-    for key, one in _properties(schema, is_resource).items():
+    for key, inner in _properties(schema, is_resource).items():
         if schemas.escaped(key) == name:
-            return one if schemas.is_shown(one) else None
+            return inner if schemas.is_shown(inner) else None
     return None
 
 
 def _properties(schema: Schema, is_resource: bool) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = schema.get("properties") or {}
+    properties: Mapping[str, Any] = schema.get("properties") or {}
     if is_resource:
-        return {**found, "kind": _TEXT, "apiVersion": _TEXT, "metadata": _META}
-    return found
+        return {**properties, "kind": _TEXT, "apiVersion": _TEXT, "metadata": _META}
+    return properties
 
 
 def _largest(schema: Schema) -> int:

@@ -91,9 +91,9 @@ class Coster(Visitor[Interval]):
 
     def visit_list(self, node: ListNode) -> Interval:
         total, item = LIST, Interval(UNKNOWN.most, 0) if node.items else ZERO
-        for one, _ in node.items:
-            total += one.accept(self)
-            item = item.union(self.size(one))
+        for element, _ in node.items:
+            total += element.accept(self)
+            item = item.union(self.size(element))
         self._entries[id(node)] = Entry("list", ONE, item)
         self._has(node, len(node.items))
         return total
@@ -135,15 +135,15 @@ class Coster(Visitor[Interval]):
         known = known_cost(self, node)
         if known is not None:
             return self._take(node, known) + target + arguments
-        found = [self._take(node, overload) for overload in self._overloads(node)]
-        least, most = min(one.least for one in found), max(one.most for one in found)
+        costs = [self._take(node, overload) for overload in self._overloads(node)]
+        least, most = min(cost.least for cost in costs), max(cost.most for cost in costs)
         return Interval(least, most) + target + arguments
 
-    def _take(self, node: Call, one: CallCost) -> Interval:
-        if one.size is not None:
+    def _take(self, node: Call, cost: CallCost) -> Interval:
+        if cost.size is not None:
             before = self._sizes.get(id(node))
-            self._sizes[id(node)] = one.size if before is None else before.union(one.size)
-        return one.cost
+            self._sizes[id(node)] = cost.size if before is None else before.union(cost.size)
+        return cost.cost
 
     def _conditional(self, node: Call, args: list[Interval]) -> Interval:
         yes, no = node.args[1], node.args[2]
@@ -184,40 +184,40 @@ class Coster(Visitor[Interval]):
     def _texts(self, node: Call, kinds: list[str]) -> list[CallCost]:
         name, args = node.name, node.args
         if node.target is not None and len(args) == 1:
-            given, one = self.size(node.target), self.size(args[0])
+            given, size = self.size(node.target), self.size(args[0])
             if name in ("startsWith", "endsWith"):
-                return [CallCost(one.times(TRAVERSAL))]
+                return [CallCost(size.times(TRAVERSAL))]
             if name == "matches":
-                return [CallCost((given + ONE).times(TRAVERSAL).by(one.times(0.25)))]
+                return [CallCost((given + ONE).times(TRAVERSAL).by(size.times(0.25)))]
             if name == "contains":
-                return [CallCost(given.times(TRAVERSAL).by(one.times(TRAVERSAL)))]
+                return [CallCost(given.times(TRAVERSAL).by(size.times(TRAVERSAL)))]
             if name == "format":
                 return [CallCost(given.times(TRAVERSAL))]
         if node.target is None and len(args) == 1:
-            one = self.size(args[0])
+            size = self.size(args[0])
             if name == "bytes" and kinds[0] == "string":
-                return [CallCost(one.times(TRAVERSAL), one.scaled(1, 4))]
+                return [CallCost(size.times(TRAVERSAL), size.scaled(1, 4))]
             if name == "string" and kinds[0] == "bytes":
-                return [CallCost(one.times(TRAVERSAL), Interval(one.least // 4, one.most))]
+                return [CallCost(size.times(TRAVERSAL), Interval(size.least // 4, size.most))]
             if name == "strings.quote":
-                return [CallCost(one.times(TRAVERSAL), one.scaled(1, 2) + Interval(2, 2))]
+                return [CallCost(size.times(TRAVERSAL), size.scaled(1, 2) + Interval(2, 2))]
         return [NOMINAL]
 
     def _sums(self, node: Call, kinds: list[str]) -> list[CallCost]:
         left, right = node.args
         known = {kind for kind in kinds if kind != "dyn"}
         size = self.size(left) + self.size(right)
-        found: list[CallCost] = []
+        sizes: list[CallCost] = []
         if not known or known & set(_TEXTS):
-            found.append(CallCost(size.times(TRAVERSAL), size))
+            sizes.append(CallCost(size.times(TRAVERSAL), size))
         if not known or "list" in known:
-            found.append(CallCost(ONE, size))
+            sizes.append(CallCost(ONE, size))
             joined = _joined(self._entry(left), self._entry(right))
             if joined is not None:
                 self._entries[id(node)] = joined
         if not known or not known & {*_TEXTS, "list"}:
-            found.append(NOMINAL)
-        return found
+            sizes.append(NOMINAL)
+        return sizes
 
     def _compared(self, args: Sequence[Node]) -> Interval:
         most = min(self.size(argument).most for argument in args)
@@ -276,12 +276,12 @@ class Coster(Visitor[Interval]):
         return self.known_size(node) or UNKNOWN
 
     def known_size(self, node: Node) -> Interval | None:
-        found = self._sizes.get(id(node))
-        if found is not None:
-            return found
-        found = self._at(self._path(node))
-        if found is not None:
-            return found
+        size = self._sizes.get(id(node))
+        if size is not None:
+            return size
+        size = self._at(self._path(node))
+        if size is not None:
+            return size
         kind = self._type(node)
         if kind.name == "optional_type" and kind.params:
             kind = kind.params[0]
@@ -307,11 +307,11 @@ class Coster(Visitor[Interval]):
         return None if bound is None else Interval(0, bound)
 
     def _entry(self, node: Node) -> Entry | None:
-        found = self._entries.get(id(node))
-        if found is None and isinstance(node, Ident):
+        entry = self._entries.get(id(node))
+        if entry is None and isinstance(node, Ident):
             held = self._local(node.name)
             return held.entry if held else None
-        return found
+        return entry
 
     def _copy(self, to: Node, source: Node) -> None:
         size, entry = self.known_size(source), self._entry(source)
@@ -353,10 +353,10 @@ def _loop(kind: str, body: Interval, filtered: Interval | None) -> tuple[Interva
     return start + ONE, step
 
 
-def _joined(one: Entry | None, other: Entry | None) -> Entry | None:
-    if one is None or other is None:
+def _joined(left: Entry | None, right: Entry | None) -> Entry | None:
+    if left is None or right is None:
         return None
-    return Entry(one.kind, one.key.union(other.key), one.value.union(other.value))
+    return Entry(left.kind, left.key.union(right.key), left.value.union(right.value))
 
 
 def shown_factor(cost: int, limit: int) -> str:

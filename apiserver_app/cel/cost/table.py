@@ -107,7 +107,7 @@ def _of_list(sizes: Sizes, node: Call) -> CallCost | None:
 def _replace(sizes: Sizes, node: Call) -> CallCost | None:
     if node.target is None or len(node.args) < 2:
         return None
-    text, old, new = (sizes.size(one) for one in (node.target, *node.args[:2]))
+    text, old, new = (sizes.size(operand) for operand in (node.target, *node.args[:2]))
     count_most = count_least = kept_most = kept_least = 0
     if old.least == 0:
         count_most, kept_most = min(text.most + 1, MOST), text.most

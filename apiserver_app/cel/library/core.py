@@ -195,24 +195,24 @@ def _value(holder: Optional) -> Any:
     return holder.value
 
 
-def _set_contains(one: list[Any], other: list[Any]) -> bool:
-    return all(contains(one, item) for item in other)
+def _set_contains(left: list[Any], right: list[Any]) -> bool:
+    return all(contains(left, item) for item in right)
 
 
-def _set_equivalent(one: list[Any], other: list[Any]) -> bool:
-    return _set_contains(one, other) and _set_contains(other, one)
+def _set_equivalent(left: list[Any], right: list[Any]) -> bool:
+    return _set_contains(left, right) and _set_contains(right, left)
 
 
-def _set_intersects(one: list[Any], other: list[Any]) -> bool:
-    return any(contains(one, item) for item in other)
+def _set_intersects(left: list[Any], right: list[Any]) -> bool:
+    return any(contains(left, item) for item in right)
 
 
-def _product(one: list[Any], other: list[Any], *result: Any) -> int:
-    return 1 + len(one) * len(other)
+def _product(left: list[Any], right: list[Any], *result: Any) -> int:
+    return 1 + len(left) * len(right)
 
 
-def _both_products(one: list[Any], other: list[Any], *result: Any) -> int:
-    return 1 + 2 * len(one) * len(other)
+def _both_products(left: list[Any], right: list[Any], *result: Any) -> int:
+    return 1 + 2 * len(left) * len(right)
 
 
 def _of_part(text: str, part: str, *result: Any) -> int:
@@ -282,8 +282,8 @@ def _declare_optionals() -> None:
     )
     declare("optional(A).hasValue() bool", lambda holder: holder.has, None, since)
     declare("optional(A).value() A", _value, None, since)
-    declare("optional(A).or(optional(A)) optional(A)", lambda one, other: one, None, since)
-    declare("optional(A).orValue(A) A", lambda one, other: one.value, None, since)
+    declare("optional(A).or(optional(A)) optional(A)", lambda value, other: value, None, since)
+    declare("optional(A).orValue(A) A", lambda value, other: value.value, None, since)
 
 
 def _contains_cost(text: str, part: str, *result: Any) -> int:

@@ -99,13 +99,13 @@ FORMATS = {name: Format(name, errors) for name, errors in _ERRORS.items()}
 
 
 def _validate(format_: Format, text: str) -> Optional:
-    found = format_.errors(text)
-    return Optional(found) if found else NONE
+    messages = format_.errors(text)
+    return Optional(messages) if messages else NONE
 
 
 def _named(name: str) -> Optional:
-    found = FORMATS.get(name)
-    return Optional(found) if found else NONE
+    named = FORMATS.get(name)
+    return Optional(named) if named else NONE
 
 
 def _cost(format_: Format, text: str, *rest: object) -> int:
@@ -113,14 +113,14 @@ def _cost(format_: Format, text: str, *rest: object) -> int:
 
 
 def _declare() -> None:
-    for name, one in FORMATS.items():
-        declare(f"$format.{name}() format", functools.partial(_same, one), None, _SINCE)
+    for name, format_ in FORMATS.items():
+        declare(f"$format.{name}() format", functools.partial(_same, format_), None, _SINCE)
     declare("$format.named(string) optional(format)", _named, None, _SINCE)
     declare("format.validate(string) optional(list(string))", _validate, _cost, _SINCE)
 
 
-def _same(one: Format) -> Format:
-    return one
+def _same(left: Format) -> Format:
+    return left
 
 
 _declare()

@@ -150,7 +150,9 @@ def _hex(arg: Any, precision: int) -> str:
 _WRITERS: dict[str, Callable[[Any, int], str]] = {
     "s": lambda arg, precision: shown(arg),
     "d": lambda arg, precision: str(int(arg)),
-    "f": lambda arg, precision: _number(arg, precision, lambda one, digits: f"{one:,.{digits}f}"),
+    "f": lambda arg, precision: _number(
+        arg, precision, lambda value, digits: f"{value:,.{digits}f}"
+    ),
     "e": lambda arg, precision: _number(arg, precision, _scientific),
     "b": lambda arg, precision: f"{int(arg):b}",
     "x": _hex,

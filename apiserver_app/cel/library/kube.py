@@ -59,9 +59,10 @@ def _is_quantity(text: str) -> bool:
 
 
 def _is_integer(amount: Amount) -> bool:
-    one = amount.quantity
+    number = amount.quantity
     return (
-        one.compare(quantity.from_value(one.scaled(0))) == 0 and INT_MIN <= one.scaled(0) <= INT_MAX
+        number.compare(quantity.from_value(number.scaled(0))) == 0
+        and INT_MIN <= number.scaled(0) <= INT_MAX
     )
 
 
@@ -72,15 +73,19 @@ def _as_integer(amount: Amount) -> int:
 
 
 def _as_double(amount: Amount) -> float:
-    one = amount.quantity
+    number = amount.quantity
     try:
-        return float(one.value * 10**one.scale) if one.scale >= 0 else one.value / 10**-one.scale
+        return (
+            float(number.value * 10**number.scale)
+            if number.scale >= 0
+            else number.value / 10**-number.scale
+        )
     except OverflowError:
-        return float("inf") if one.value > 0 else float("-inf")
+        return float("inf") if number.value > 0 else float("-inf")
 
 
-def _compare(one: Amount, other: Amount) -> int:
-    return one.quantity.compare(other.quantity)
+def _compare(left: Amount, right: Amount) -> int:
+    return left.quantity.compare(right.quantity)
 
 
 class Semver:
@@ -138,7 +143,7 @@ def _normal(text: str) -> str:
     if match is None:
         return text
     major, minor, patch, rest = match.groups()
-    numbers = ((one or "").lstrip("0") or "0" for one in (major, minor, patch))
+    numbers = ((number or "").lstrip("0") or "0" for number in (major, minor, patch))
     return f"{'.'.join(numbers)}{rest}"
 
 
@@ -150,14 +155,14 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
     return True
 
 
-def _semver_compare(one: Semver, other: Semver) -> int:
-    mine, its = _order(one), _order(other)
+def _semver_compare(left: Semver, right: Semver) -> int:
+    mine, its = _order(left), _order(right)
     return (mine > its) - (mine < its)
 
 
-def _order(one: Semver) -> tuple[Any, ...]:
-    pre = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in one.pre)
-    return (*one.numbers, not one.pre, pre)
+def _order(version: Semver) -> tuple[Any, ...]:
+    pre = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in version.pre)
+    return (*version.numbers, not version.pre, pre)
 
 
 def _escape_key(text: str) -> str:
@@ -167,17 +172,17 @@ def _escape_key(text: str) -> str:
 def _declare() -> None:
     since = Release(28)
     members: dict[str, Any] = {
-        "isGreaterThan(quantity) bool": lambda one, other: _compare(one, other) > 0,
-        "isLessThan(quantity) bool": lambda one, other: _compare(one, other) < 0,
+        "isGreaterThan(quantity) bool": lambda value, other: _compare(value, other) > 0,
+        "isLessThan(quantity) bool": lambda value, other: _compare(value, other) < 0,
         "compareTo(quantity) int": _compare,
         "asApproximateFloat() double": _as_double,
         "asInteger() int": _as_integer,
         "isInteger() bool": _is_integer,
-        "sign() int": lambda one: (one.quantity.value > 0) - (one.quantity.value < 0),
-        "add(quantity) quantity": lambda one, other: Amount(one.quantity + other.quantity),
-        "add(int) quantity": lambda one, by: Amount(one.quantity + quantity.from_value(by)),
-        "sub(quantity) quantity": lambda one, other: Amount(one.quantity - other.quantity),
-        "sub(int) quantity": lambda one, by: Amount(one.quantity - quantity.from_value(by)),
+        "sign() int": lambda value: (value.quantity.value > 0) - (value.quantity.value < 0),
+        "add(quantity) quantity": lambda value, other: Amount(value.quantity + other.quantity),
+        "add(int) quantity": lambda value, by: Amount(value.quantity + quantity.from_value(by)),
+        "sub(quantity) quantity": lambda value, other: Amount(value.quantity - other.quantity),
+        "sub(int) quantity": lambda value, by: Amount(value.quantity - quantity.from_value(by)),
     }
     declare("quantity(string) quantity", _quantity, traversal, since)
     declare("isQuantity(string) bool", _is_quantity, traversal, since)
@@ -185,12 +190,12 @@ def _declare() -> None:
         declare(f"quantity.{signature}", impl, None, since)
     since = Release(34)  # introduced with 1.33: new expressions compile as in the release before
     versions: dict[str, Any] = {
-        "isGreaterThan(semver) bool": lambda one, other: _semver_compare(one, other) > 0,
-        "isLessThan(semver) bool": lambda one, other: _semver_compare(one, other) < 0,
+        "isGreaterThan(semver) bool": lambda value, other: _semver_compare(value, other) > 0,
+        "isLessThan(semver) bool": lambda value, other: _semver_compare(value, other) < 0,
         "compareTo(semver) int": _semver_compare,
-        "major() int": lambda one: one.numbers[0],
-        "minor() int": lambda one: one.numbers[1],
-        "patch() int": lambda one: one.numbers[2],
+        "major() int": lambda value: value.numbers[0],
+        "minor() int": lambda value: value.numbers[1],
+        "patch() int": lambda value: value.numbers[2],
     }
     for word, impl in (("semver", _semver), ("isSemver", _is_semver)):
         result = "bool" if word == "isSemver" else "semver"

@@ -21,7 +21,9 @@ _NEW = Release(34)
 
 
 def _is_sorted(given: list[Any]) -> bool:
-    return all(operators.compare(one, other) in (-1, 0) for one, other in itertools.pairwise(given))
+    return all(
+        operators.compare(left, right) in (-1, 0) for left, right in itertools.pairwise(given)
+    )
 
 
 def _sum(given: list[Any]) -> Any:
@@ -45,11 +47,11 @@ def _extreme(word: str, sign: int) -> Any:
     def extreme(given: list[Any]) -> Any:
         if not given:
             raise EvaluationError(f"{word} called on empty list")
-        found = given[0]
+        best = given[0]
         for item in given[1:]:
-            if operators.compare(item, found) == sign:
-                found = item
-        return found
+            if operators.compare(item, best) == sign:
+                best = item
+        return best
 
     return extreme
 

@@ -79,10 +79,14 @@ def _is_canonical(text: str) -> bool:
 
 
 def _is_global(ip: IP) -> bool:
-    one = ip.address
-    broadcast = str(one) == "255.255.255.255"
+    address = ip.address
+    broadcast = str(address) == "255.255.255.255"
     return not (
-        broadcast or one.is_unspecified or one.is_loopback or one.is_multicast or one.is_link_local
+        broadcast
+        or address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
     )
 
 

@@ -60,14 +60,14 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found: list[str] = []
+    matches: list[str] = []
     if limit == 0:
-        return found
+        return matches
     for match in compiled(pattern).finditer(text):
-        found.append(match.group())
-        if len(found) == limit:
+        matches.append(match.group())
+        if len(matches) == limit:
             break
-    return found
+    return matches
 
 
 def _cost(text: str, pattern: str, *given: Any) -> int:

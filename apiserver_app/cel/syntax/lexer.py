@@ -56,8 +56,8 @@ class Token(NamedTuple):
 
 
 def tokens(source: str, issues: list[Issue]) -> list[Token]:
-    """Every token and the end; what is none is reported and left out."""
-    found: list[Token] = []
+    """Every token and the end; other text is reported and left out."""
+    out: list[Token] = []
     at = 0
     while at < len(source):
         match = _TOKEN.match(source, at)
@@ -71,10 +71,10 @@ def tokens(source: str, issues: list[Issue]) -> list[Token]:
         text = match.group()
         if name != "skip":
             kind = _NAMES.get(name, text)
-            found.append(Token(text if text in _WORDS else kind, text, at))
+            out.append(Token(text if text in _WORDS else kind, text, at))
         at = match.end()
-    found.append(Token(END, END, len(source)))
-    return found
+    out.append(Token(END, END, len(source)))
+    return out
 
 
 def _unknown(source: str, at: int) -> int:

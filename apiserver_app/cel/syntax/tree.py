@@ -167,7 +167,7 @@ class Fold(Node):
         return visitor.visit_fold(self)
 
     def children(self) -> Sequence[Node]:
-        return [one for one in (self.range, self.filter, self.body) if one is not None]
+        return [part for part in (self.range, self.filter, self.body) if part is not None]
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ class _Parts(NamedTuple):
 
 
 class _NoURL(ValueError):
-    """Go's sentence about what is no URL."""
+    """Go's message for a text that is not a URL."""
 
 
 def validate(client: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:

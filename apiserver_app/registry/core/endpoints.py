@@ -17,7 +17,7 @@ from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import addresswarnings, checks
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
-# what the controllers write, nobody is told of
+# what the controllers write causes no warnings
 _MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 
 

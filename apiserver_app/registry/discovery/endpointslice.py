@@ -22,7 +22,7 @@ ENDPOINTS_MAX = 1000
 PORTS_MAX = 20_000
 TOPOLOGY_MAX = 16
 ZONES_MAX = 8
-# what the controllers write, nobody is told of
+# what the controllers write causes no warnings
 _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _MANAGERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 _TYPES = ("FQDN", "IPv4", "IPv6")

@@ -122,7 +122,7 @@ def _ranges(values: Sequence[str], errs: list[FieldError]) -> None:
 
 
 def _range_family(value: str, path: str, errs: list[FieldError]) -> int:
-    """4 or 6 where it is a CIDR, 0 otherwise; one that is written otherwise is told of."""
+    """4 or 6 for a CIDR, 0 for other text; one that is not canonical is an error."""
     before = len(errs)
     checks.cidr(value, path, errs)
     if len(errs) != before:

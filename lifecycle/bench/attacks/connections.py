@@ -19,7 +19,7 @@ from lifecycle.bench.attacks.making import (
     got,
     obj,
     pod,
-)  # fmt: skip
+)
 
 
 def upgraded(path: str, protocol: str = "v5.channel.k8s.io", more: bytes = b"") -> bytes:

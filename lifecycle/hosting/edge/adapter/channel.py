@@ -1,4 +1,4 @@
-"""One connection of the edge: where requests end, how long they may take, what is no request.
+"""One connection of the edge: where requests end, how long they may take, which are refused.
 
 A head is gathered whole and read by `http_head`; its bytes, and the time until it is there, are
 bounded, however slowly they come. So are the time for a body, the time between requests, and the

@@ -132,7 +132,7 @@ class Socket(turns.TakesTurns):
 def take_over(request: Any, headers: Headers, gate: Any, put: Put) -> Any:
     """Give the request's transport its new protocol; it has `send`, `end` and `inflow`.
 
-    The client's end is told of by an http.disconnect. `gate` closes while the client does not read.
+    When the client ends, an http.disconnect is sent. `gate` closes while the client does not read.
     """
     transport, request.transport = request.transport, None
     inflow = Inflow(transport, put)

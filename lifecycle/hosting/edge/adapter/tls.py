@@ -34,8 +34,8 @@ _PEER_ATTRIBUTE = "lifecycle_peer"
 
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContext:
-    """Makes the TLS side of each connection. `client_cas` are the authorities (PEM) that clients
-    are told of."""
+    """Makes the TLS side of each connection. `client_cas` are the authorities (PEM) that are
+    named to clients."""
 
     def __init__(self, certificate: Path, key: Path, client_cas: Sequence[str]) -> None:
         context = SSL.Context(SSL.TLS_SERVER_METHOD)
