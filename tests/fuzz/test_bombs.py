@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from apiserver_app.machinery import errors
+from apiserver_app.machinery.patch import typedvalues
 from apiserver_app.machinery.serializer import bodies, protobuf, yamlbody
 from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
@@ -24,6 +25,7 @@ from tests.apiserver_app.cluster import (
 )
 
 MANY = 100_000
+OWNED = typedvalues.ITEMS_MAX - 10  # items of lists whose items have owners; more are refused
 CALLS_FOR_EACH = 40
 ANSWER_BYTES_MAX = 1 << 20
 YAML = {"content-type": "application/yaml"}
@@ -66,10 +68,10 @@ OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "a", "controller": True}
 MANY_ERRORS: dict[str, tuple[str, Any]] = {
     "labels": (CONFIGMAPS, with_metadata(labels={f"a {n}": "v v" for n in range(MANY)})),
     "annotations": (CONFIGMAPS, with_metadata(annotations={f"a {n}": "" for n in range(MANY)})),
-    "finalizers": (CONFIGMAPS, with_metadata(finalizers=[f"a {n}" for n in range(MANY)])),
+    "finalizers": (CONFIGMAPS, with_metadata(finalizers=[f"a {n}" for n in range(OWNED)])),
     "keys": (CONFIGMAPS, configmap("bomb", **{f"a {n}": "" for n in range(MANY)})),
     "limits": (PODS, with_container(resources={"limits": {f"a {n}": "1" for n in range(MANY)}})),
-    "constraints": (PODS, pod("bomb", topologySpreadConstraints=[{}] * 9000)),
+    "constraints": (PODS, pod("bomb", topologySpreadConstraints=[{}] * OWNED)),
 }  # fmt: skip
 
 
@@ -85,8 +87,25 @@ def test_the_first_thousand_errors_are_told_of(session: Session, what: str) -> N
     assert status["message"].endswith(f", {errors.AND_MORE}]")
 
 
+LISTS: dict[str, tuple[str, Any]] = {
+    "finalizers": (CONFIGMAPS, with_metadata(finalizers=[f"a {n}" for n in range(MANY)])),
+    "constraints": (PODS, pod("bomb", topologySpreadConstraints=[{}] * 9000)),
+    "owners": (CONFIGMAPS, with_metadata(ownerReferences=[OWNER] * 9000)),
+    "ports": (PODS, with_container(ports=[{"containerPort": 1, "protocol": "TCP"}] * 20_000)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_lists_of_more_items_than_can_have_owners_are_refused_at_once(
+    session: Session, what: str
+) -> None:
+    path, body = LISTS[what]
+    with at_most(MANY // 2):
+        assert session.request("POST", path, body).status == 413
+
+
 def test_errors_that_show_all_owners_are_few(session: Session) -> None:
-    owners = [{**OWNER, "uid": str(n)} for n in range(9000)]
+    owners = [{**OWNER, "uid": str(n)} for n in range(OWNED)]
     answer = session.request("POST", CONFIGMAPS, with_metadata(ownerReferences=owners))
     assert answer.status == 422
     assert len(answer.text) < 8 * ANSWER_BYTES_MAX
@@ -174,7 +193,7 @@ def test_the_error_of_a_long_body_is_found_in_few_steps(what: str) -> None:
 
 
 def test_ports_that_all_collide_are_warned_of_in_bounded_memory(session: Session) -> None:
-    ports = [{"containerPort": 1, "protocol": "TCP"}] * 20_000
+    ports = [{"containerPort": 1, "protocol": "TCP"}] * OWNED
     path = f"{PODS}?fieldValidation=Ignore"
     with at_most(CALLS_FOR_EACH * MANY):
         answer = session.request("POST", path, with_container(ports=ports))

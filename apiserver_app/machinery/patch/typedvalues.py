@@ -37,7 +37,7 @@ def root(schema: Schema) -> Field:
 def owned_items(field: Field, value: Any) -> int:
     """How many items the lists have whose items have owners; not counted further than ITEMS_MAX."""
     count, left = 0, [(field, value)]
-    while left and count <= ITEMS_MAX:
+    while left:
         field, value = left.pop()
         if field.atomic:
             continue
@@ -45,6 +45,8 @@ def owned_items(field: Field, value: Any) -> int:
             parts = ((part(field, name), item) for name, item in value.items())
         elif isinstance(value, list) and field.kind == "list":
             count += len(value)
+            if count > ITEMS_MAX:
+                break
             parts = ((field.item or _RAW, item) for item in value)
         else:
             continue
