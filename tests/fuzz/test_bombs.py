@@ -100,7 +100,7 @@ def test_lists_of_more_items_than_can_have_owners_are_refused_at_once(
     session: Session, what: str
 ) -> None:
     path, body = LISTS[what]
-    with at_most(MANY // 2):
+    with at_most(MANY):
         assert session.request("POST", path, body).status == 413
 
 
