@@ -99,11 +99,11 @@ def _names(leaf: x509.Certificate) -> tuple[list[str], list[str]]:
     from cryptography import x509
 
     try:
-        found = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return [], []
-    dns = list(found.get_values_for_type(x509.DNSName))
-    return dns, [str(one) for one in found.get_values_for_type(x509.IPAddress)]
+    dns = list(names.get_values_for_type(x509.DNSName))
+    return dns, [str(address) for address in names.get_values_for_type(x509.IPAddress)]
 
 
 def _chains(chain: list[x509.Certificate], roots: list[x509.Certificate]) -> bool:
@@ -112,7 +112,7 @@ def _chains(chain: list[x509.Certificate], roots: list[x509.Certificate]) -> boo
     for _ in chain:
         if at in roots or any(_signed(at, root) for root in roots):
             return True
-        upper = next((one for one in chain[1:] if one is not at and _signed(at, one)), None)
+        upper = next((above for above in chain[1:] if above is not at and _signed(at, above)), None)
         if upper is None:
             return False
         at = upper

@@ -51,18 +51,18 @@ def run(names: list[str], results: str = "") -> dict[str, Any]:
             if not again:
                 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                     kept.add(name, _one(pool, name, Path(folder)))
-            one = kept.found[name]
-            verdict = "holds" if _holds(one) else "MISSES"
+            result = kept.found[name]
+            verdict = "holds" if _holds(result) else "MISSES"
             sys.stderr.write(
-                f"[{number}/{len(wanted)}] {name}: {verdict}{again} {json.dumps(one)}\n"
+                f"[{number}/{len(wanted)}] {name}: {verdict}{again} {json.dumps(result)}\n"
             )
             sys.stderr.flush()
     found = {name: kept.found[name] for name in wanted}
-    missed = [name for name, one in found.items() if not _holds(one)]
+    missed = [name for name, result in found.items() if not _holds(result)]
     return {
         "bench": "attack", "attacks": len(found), "missed": missed,
-        "get_p99_ms": max(one["get_p99_ms"] for one in found.values()),
-        "rss_mib": max(one["rss_mib"] for one in found.values()),
+        "get_p99_ms": max(result["get_p99_ms"] for result in found.values()),
+        "rss_mib": max(result["rss_mib"] for result in found.values()),
         "of_each": found, "machine": machine.describe(),
     }  # fmt: skip
 
@@ -77,15 +77,15 @@ class Results:
             for line in file.read_text().splitlines():
                 self.found |= json.loads(line)
 
-    def add(self, name: str, one: dict[str, Any]) -> None:
-        self.found[name] = one
+    def add(self, name: str, result: dict[str, Any]) -> None:
+        self.found[name] = result
         if self._file is not None:
             with self._file.open("a") as out:
-                out.write(json.dumps({name: one}) + "\n")
+                out.write(json.dumps({name: result}) + "\n")
 
 
-def _holds(one: dict[str, Any]) -> bool:
-    return bool(one["well"] and one["get_p99_ms"] <= P99_MS and one["rss_mib"] <= RSS_MIB)
+def _holds(result: dict[str, Any]) -> bool:
+    return bool(result["well"] and result["get_p99_ms"] <= P99_MS and result["rss_mib"] <= RSS_MIB)
 
 
 def _one(pool: ProcessPoolExecutor, name: str, folder: Path) -> dict[str, Any]:

@@ -113,11 +113,11 @@ def attack(name: str, folder: str, seconds: float) -> dict[str, int]:
     """Runs one attack for so long, in a process of its own; how often each code was answered."""
 
     async def body() -> dict[str, int]:
-        one = attacks.ATTACKS[name]
-        attacker = Attacker(Path(folder), one.who, one.port)
+        attack = attacks.ATTACKS[name]
+        attacker = Attacker(Path(folder), attack.who, attack.port)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):  # which wait_for may miss
-                await attacker.run(one)
+                await attacker.run(attack)
         return attacker.answers or {"connections": attacker.sent}
 
     return asyncio.run(body())

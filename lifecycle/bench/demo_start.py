@@ -104,11 +104,11 @@ class Demo(Api):
             if self._process.poll() is not None:
                 raise RuntimeError(f"the demo ended with {self._process.returncode}")
             try:
-                found: dict[str, Any] = json.loads(file.read_text())
+                endpoints: dict[str, Any] = json.loads(file.read_text())
             except (OSError, ValueError):
-                found = {}
-            if found.get("pid") == self._process.pid:
-                return found
+                endpoints = {}
+            if endpoints.get("pid") == self._process.pid:
+                return endpoints
             time.sleep(0.002)
         self._process.kill()
         raise RuntimeError("the demo did not start")

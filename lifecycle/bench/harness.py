@@ -12,13 +12,13 @@ RUNS = 3
 
 
 def repeated(
-    bench: str, measure: Callable[[], dict[str, Any]], runs: int = RUNS, **said: Any
+    bench: str, measure: Callable[[], dict[str, Any]], runs: int = RUNS, **about: Any
 ) -> dict[str, Any]:
     """`said` stands in the result as it is: how much of what was measured."""
     measured = [measure() for _ in range(runs)]
-    figures: dict[str, Any] = {"bench": bench, **said, "runs": runs}
+    figures: dict[str, Any] = {"bench": bench, **about, "runs": runs}
     for key in measured[0]:
-        values = [one[key] for one in measured]
+        values = [run[key] for run in measured]
         if isinstance(values[0], str):
             figures[key] = values
             continue

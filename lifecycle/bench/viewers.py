@@ -70,7 +70,7 @@ async def _live(demo: Demo, pods: int) -> dict[str, Any]:
     complete = [times for times in arrivals.values() if len(times) == VIEWERS]
     demo.create("meanwhile", JOINED_PODS)
     tried = await asyncio.gather(*(_joined(demo) for _ in range(JOINERS)), return_exceptions=True)
-    joined = [one[0] for one in tried if not isinstance(one, BaseException)]
+    joined = [run[0] for run in tried if not isinstance(run, BaseException)]
     await asyncio.to_thread(demo.wait_running, "meanwhile", JOINED_PODS)
     edge, _ = demo.memory()
     silent.close()
@@ -101,8 +101,8 @@ async def _joined(demo: Demo) -> tuple[float, int]:
     while not wanted or last < wanted:
         opcode, payload = await asyncio.wait_for(viewer.frame(), TIMEOUT_SECONDS)
         size += len(payload)
-        now, told = _seqs(opcode, payload)
-        wanted, last = now or wanted, told or last
+        now, seqs = _seqs(opcode, payload)
+        wanted, last = now or wanted, seqs or last
     seconds = time.perf_counter() - began
     viewer.close()
     return round(seconds, 3), size
@@ -112,9 +112,9 @@ async def _joined(demo: Demo) -> tuple[float, int]:
 def _seqs(opcode: int, payload: bytes) -> tuple[int, int]:
     """The seq that a hello names, and the last of a frame of records; 0 where there is none. What
     many are sent is read once, so that playing them costs the machine little."""
-    told = json.loads(zlib.decompress(payload) if opcode == _BINARY else payload)
-    records = told.get("records") or [{}]
-    return told.get("hello", {}).get("seq", 0), records[-1].get("seq", 0)
+    message = json.loads(zlib.decompress(payload) if opcode == _BINARY else payload)
+    records = message.get("records") or [{}]
+    return message.get("hello", {}).get("seq", 0), records[-1].get("seq", 0)
 
 
 class Viewer:

@@ -52,9 +52,9 @@ def servers(built: Mapping[str, Role], kernel: Kernel, clients: Clients) -> tupl
         return _queues(queues, kernel)
 
     def scheduler() -> bytes | None:
-        (one,) = built[SCHEDULER].components.values()
-        running = one.state == "running" and isinstance(one.metrics_source, Scheduler)
-        return _scheduler(one.metrics_source) if running else None
+        (component,) = built[SCHEDULER].components.values()
+        running = component.state == "running" and isinstance(component.metrics_source, Scheduler)
+        return _scheduler(component.metrics_source) if running else None
 
     def asking(name: str) -> Client:
         return clients.client(f"system:{name}", name)
@@ -99,10 +99,10 @@ class _Process:
         if scheme.lower() == "bearer" and token:
             review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
                       "metadata": {}, "spec": {"token": token.strip()}}  # fmt: skip
-            found = await client.create("tokenreviews.authentication.k8s.io", "", review)
-            if not found["status"].get("authenticated"):
+            review_answer = await client.create("tokenreviews.authentication.k8s.io", "", review)
+            if not review_answer["status"].get("authenticated"):
                 raise errors.unauthorized()
-            user = found["status"]["user"]
+            user = review_answer["status"]["user"]
         spec = {
             "user": user["username"],
             "groups": user.get("groups") or [],
@@ -113,8 +113,8 @@ class _Process:
         asked = await client.create("subjectaccessreviews.authorization.k8s.io", "", review)
         if not asked["status"].get("allowed"):
             who, verb = errors.go_value(user["username"]), request.method.lower()
-            said = f"forbidden: User {who} cannot {verb} path {errors.go_value(path)}"
-            raise errors.ApiError(403, "Forbidden", said)
+            message = f"forbidden: User {who} cannot {verb} path {errors.go_value(path)}"
+            raise errors.ApiError(403, "Forbidden", message)
 
 
 def _queues(queues: list[WorkQueue], kernel: Kernel) -> bytes:
@@ -123,39 +123,39 @@ def _queues(queues: list[WorkQueue], kernel: Kernel) -> bytes:
     page.counter(
         "workqueue_adds_total",
         "Total number of adds handled by workqueue",
-        ((labels, one.adds) for labels, one in named),
+        ((labels, queue.adds) for labels, queue in named),
     )
     page.gauge(
         "workqueue_depth",
         "Current depth of workqueue",
-        ((labels, len(one)) for labels, one in named),
+        ((labels, len(queue)) for labels, queue in named),
     )
     page.gauge(
         "workqueue_longest_running_processor_seconds",
         "How many seconds has the longest running processor for workqueue been running.",
-        ((labels, max(_running(one, kernel), default=0)) for labels, one in named),
+        ((labels, max(_running(queue, kernel), default=0)) for labels, queue in named),
     )
     page.histogram(
         "workqueue_queue_duration_seconds",
         "How long in seconds an item stays in workqueue before being requested.",
-        ((labels, one.waited) for labels, one in named),
+        ((labels, queue.waited) for labels, queue in named),
     )
     page.counter(
         "workqueue_retries_total",
         "Total number of retries handled by workqueue",
-        ((labels, one.retries) for labels, one in named),
+        ((labels, queue.retries) for labels, queue in named),
     )
     page.gauge(
         "workqueue_unfinished_work_seconds",
         "How many seconds of work has done that is in progress and hasn't been observed by "
         "work_duration. Large values indicate stuck threads. One can deduce the number of stuck "
         "threads by observing the rate at which this increases.",
-        ((labels, sum(_running(one, kernel))) for labels, one in named),
+        ((labels, sum(_running(queue, kernel))) for labels, queue in named),
     )
     page.histogram(
         "workqueue_work_duration_seconds",
         "How long in seconds processing an item from workqueue takes.",
-        ((labels, one.worked) for labels, one in named),
+        ((labels, queue.worked) for labels, queue in named),
     )
     return page.text()
 
@@ -164,8 +164,8 @@ def _running(queue: WorkQueue, kernel: Kernel) -> list[float]:
     return [(kernel.now - since) / SECOND for since in queue.begun.values()]
 
 
-def _scheduler(one: Scheduler) -> bytes:
-    page, figures = Page(), one.metrics
+def _scheduler(scheduler: Scheduler) -> bytes:
+    page, figures = Page(), scheduler.metrics
     page.gauge(
         "scheduler_pending_pods",
         "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "
@@ -173,7 +173,7 @@ def _scheduler(one: Scheduler) -> bytes:
         "unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the "
         "number of unschedulable pods that the scheduler never attempted to schedule because they "
         "are gated.",
-        (({"queue": place}, one.queue.count(place)) for place in _PENDING),
+        (({"queue": place}, scheduler.queue.count(place)) for place in _PENDING),
     )
     page.histogram(
         "scheduler_pod_scheduling_attempts",
@@ -181,15 +181,15 @@ def _scheduler(one: Scheduler) -> bytes:
         [({}, figures.attempts)],
     )
     rows = [
-        ({"profile": PROFILE, "result": result}, found)
-        for result, found in figures.durations.items()
-        if found.count
+        ({"profile": PROFILE, "result": result}, histogram)
+        for result, histogram in figures.durations.items()
+        if histogram.count
     ]
     page.counter(
         "scheduler_schedule_attempts_total",
         "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not "
         "be scheduled, while 'error' means an internal scheduler problem.",
-        ((labels, found.count) for labels, found in rows),
+        ((labels, histogram.count) for labels, histogram in rows),
     )
     page.histogram(
         "scheduler_scheduling_attempt_duration_seconds",

@@ -197,10 +197,10 @@ class Cluster:
             self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,
             self.context.addresses.net,
         )  # fmt: skip
-        told: Object = {}
+        detail: Object = {}
         if refusals:  # the server's own plugins refuse what it begins with
-            told = {"refused": len(refusals), "message": refusals[0]}
-        self.recorder.tell("component", "apiserver", "synced", told, span=0)
+            detail = {"refused": len(refusals), "message": refusals[0]}
+        self.recorder.tell("component", "apiserver", "synced", detail, span=0)
         self._follow_what_is_served()
         for name in self.roles:
             ask(name)

@@ -74,13 +74,13 @@ def audit(
     auditing.check(given)
     if not text.name:
         return None
-    found: list[auditing.Backend] = []
+    backends: list[auditing.Backend] = []
     if given.audit_log_path:
         size = given.audit_log_truncate_max_event_size
         cut = auditing.Truncation(size if given.audit_log_truncate_enabled else 0)
-        found.append(auditing.Log(write, given.audit_log_format, cut))
+        backends.append(auditing.Log(write, given.audit_log_format, cut))
     if given.audit_webhook_config_file:
         from apiserver_app.auditing import webhook
 
-        found.append(webhook.Webhook(webhook.settings_of(given), outbound.call, kernel, probe))
-    return auditor.Auditor(policy.Policy(text, text.name), found)
+        backends.append(webhook.Webhook(webhook.settings_of(given), outbound.call, kernel, probe))
+    return auditor.Auditor(policy.Policy(text, text.name), backends)

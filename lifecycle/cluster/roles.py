@@ -46,17 +46,17 @@ class Role:
         chosen = [self.components[component]] if component else list(self.components.values())
         if action in ("start", "wake") and not component and self.first_only:
             chosen = chosen[:1]  # it starts the others once it leads
-        for one in chosen:
-            running = one.state == "running"
+        for each in chosen:
+            running = each.state == "running"
             if action in ("start", "wake") and not running:
-                one.start()
+                each.start()
             elif action == "stop" and running:
-                one.stop()
+                each.stop()
             elif action == "fail" and running:
-                one.fail()
+                each.fail()
 
     def states(self) -> dict[str, str]:
-        return {name: one.state for name, one in self.components.items()}
+        return {name: component.state for name, component in self.components.items()}
 
 
 def runs(built: dict[str, Role], name: str) -> bool:

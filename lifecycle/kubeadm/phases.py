@@ -112,12 +112,12 @@ class Init:
     def _token(self) -> list[Item]:
         """A bootstrap token by which nodes could join for a day."""
         digest = hmac.new(self._key, b"bootstrap token", hashlib.sha256).digest()
-        letters = "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest)
-        identity, secret = letters[:6], letters[6:22]
-        ends = meta.rfc3339(self._kernel.now + TOKEN_SECONDS * SECOND)
+        token = "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest)
+        identity, secret = token[:6], token[6:22]
+        expires = meta.rfc3339(self._kernel.now + TOKEN_SECONDS * SECOND)
         text = {
             "auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
-            "expiration": ends,
+            "expiration": expires,
             "token-id": identity,
             "token-secret": secret,
             "usage-bootstrap-authentication": "true",
