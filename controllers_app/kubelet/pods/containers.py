@@ -205,9 +205,10 @@ class Containers(Restarts):
         if ready or not newly:
             state = "end" if ready else "fail"
             await pod.step("ready", state, {"container": container.name})
+        await pod.report()
         if newly and container.kind == SIDECAR:
             await self.sync()
-        await pod.report()
+            await pod.report()
         return f"{container.name} is {'ready' if ready else 'started' if newly else 'not ready'}"
 
     async def _started_up(self, container: ContainerState, spec: Object) -> None:
