@@ -201,6 +201,9 @@ class Containers(Restarts):
         """Applies a change of started or ready by the probes."""
         pod = self._pod
         newly = started and not container.started
+        if newly and ready:  # that it is ready is seen at the sync that follows
+            container.started = True
+            await pod.report()
         container.started, container.ready = started, ready
         if ready or not newly:
             state = "end" if ready else "fail"
