@@ -1,11 +1,12 @@
-"""Two hundred pods at full speed: the page counts them, stays small, and draws with few calls."""
+"""Many pods at full speed: the page counts them, stays small, draws with few calls, and shows where
+the cluster is held."""
 
 from __future__ import annotations
 
 from playwright.sync_api import CDPSession, expect
 
 from tests.browser import asking
-from tests.browser.sight import Look, Sight
+from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
@@ -62,3 +63,18 @@ def test_two_hundred_pods_leave_the_page_quick_and_small(look: Look, demo: Demo)
         calls = calls_of_a_drawing(sight, wire, demo, f"one-more-{number}")
         assert 0 < calls < CALLS_OF_A_DRAWING_MAX
     assert sight.page.evaluate("document.querySelectorAll('*').length") < ELEMENTS_MAX
+
+
+def test_in_a_crowd_a_question_stops_where_it_is_answered(look: Look, demo: Demo) -> None:
+    asking.free(demo, "max")
+    asking.run(demo, "many", 45)
+    sight = look(COMPACT)
+    expect(sight.page.locator("#funnel")).to_be_visible()
+
+    sight.button("Begin").click()
+    sight.page.get_by_role("dialog").get_by_role("button", name="Who put a token").click()
+
+    expect(sight.held).to_be_visible()
+    sight.says(sight.headline, "The ServiceAccount plugin gave this pod an identity.")
+    sight.button("Go on").click()
+    expect(sight.page.locator("#funnel")).to_be_visible()

@@ -41,7 +41,7 @@ function wantedFocus(ctx) {
 /** @param {Context} ctx */
 function centreOf(ctx) {
   const { state, current, player, ui } = ctx;
-  if (isCrowd(ctx)) return 'crowd';
+  if (isCrowd(ctx) && !state.held) return 'crowd'; // where it is held, that is what is shown
   const { hop, span } = current;
   if (!hop || (!span && hop.kind !== 'kubelet')) return 'api';
   if (ui.selected?.type === 'pod') return 'all';
