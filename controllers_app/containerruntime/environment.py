@@ -55,6 +55,7 @@ class Host:
         self.cgroup = Cgroup(cgroup.NODE_CORES, cgroup.NODE_PIDS_MAX, cgroup.NODE_MEMORY_MAX)
         self.logs = Logs()
         self.storage = Disk(NODE_BYTES_MAX, NODE_FILES_MAX)
+        self._since = environment.kernel.now
         self._disk: Files | None = None
 
     @property
@@ -68,7 +69,7 @@ class Host:
             environment = self.environment
             commands = environment.tools.get(hostdisk.TOOLS, {})
             root = hostdisk.laid_out(
-                self.name, self.address, commands, environment.kernel.now, environment.dns_address
+                self.name, self.address, commands, self._since, environment.dns_address
             )
             self._disk = Files(root, Disk(above=self.storage))
         return self._disk

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from controllers_app.containerruntime import hostdisk
 from lifecycle.hosting.scripted import Session, default_inputs
 
 SECONDS = 10  # in which each renews its lease once and looks at its status once
@@ -43,3 +44,21 @@ def test_ten_seconds_of_one_more_idle_node_cost_no_more_than_recorded(nodes: int
     calls, records = measure(nodes)
     assert calls <= CALLS * (1 + TOLERANCE), f"{calls} calls a node, {CALLS} recorded"
     assert records == RECORDS
+
+
+def test_no_disk_of_a_node_is_laid_out_before_somebody_looks_at_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    lay_out = hostdisk.laid_out
+
+    def counted(node: str, *more: Any) -> Any:
+        made.append(node)
+        return lay_out(node, *more)
+
+    monkeypatch.setattr(hostdisk, "laid_out", counted)
+    session = Session(default_inputs(nodes=3))
+    assert made == []
+    host = session.cluster.nodes.kubelets["node-2"].dependencies.runtime.host
+    assert host.disk.find("/etc/hostname") is not None
+    assert made == ["node-2"]

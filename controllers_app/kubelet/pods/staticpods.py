@@ -39,8 +39,8 @@ class StaticPods:
         for pod in manifests.pods:
             for container in pod["spec"]["containers"]:
                 kubelet.runtime.import_image(container["image"])
-        disk = kubelet.runtime.host.disk
         for path, text in manifests.files.items():
+            disk = kubelet.runtime.host.disk  # laid out when it is looked at
             if disk.find(path) is None:
                 disk.mkdir(path.rpartition("/")[0], kubelet.began, parents=True)
                 disk.write(path, text.encode(), kubelet.began)
