@@ -22,9 +22,13 @@ class Backoff(msgspec.Struct):
     seconds_max: float
     count: int = 0
 
+    @property
+    def wait(self) -> float:
+        return min(self.base_seconds * 2.0 ** min(self.count, 32), self.seconds_max)
+
     def next(self) -> float:
         """Returns the current wait and doubles the next."""
-        wait = min(self.base_seconds * 2.0 ** min(self.count, 32), self.seconds_max)
+        wait = self.wait
         self.count += 1
         return wait
 

@@ -246,8 +246,7 @@ class Containers(Restarts):
         pod = self._pod
         if container.is_running:
             self._end(container, code)
-            detail = {"container": container.name, "exitCode": code}
-            await pod.step("container", "fail" if code else "end", detail)
+            await self._tell_end(container, code)
         if self._is_finished():
             await pod.finished()
         elif self._restarts(container):
@@ -278,12 +277,12 @@ class Containers(Restarts):
         if container.container_id != container_id or not container.is_running:
             return f"{container.name} ended by itself"
         [code] = codes
-        if not restart:
+        if not restart and not (probe and self._starts_at_once(container)):
             await self.ended(container, code)
             return reason
         self._end(container, code)
-        if await self._bring_up(container):
-            await pod.report()
+        await self._tell_end(container, code)
+        await self._restart(container)
         return reason
 
     def _end(self, container: ContainerState, code: int) -> None:
@@ -299,6 +298,10 @@ class Containers(Restarts):
         self._pod.kubelet.runtime.stop_container(self._pod.uid, record, code)
         if self._hurried is not None:  # who stops them counts them
             self._hurried.set()
+
+    async def _tell_end(self, container: ContainerState, code: int) -> None:
+        detail = {"container": container.name, "exitCode": code}
+        await self._pod.step("container", "fail" if code else "end", detail)
 
     def _is_finished(self) -> bool:
         """Whether no container will run again."""

@@ -1,5 +1,8 @@
 """Restarting ended containers: at once the first time, then at a sync after a doubling back-off.
 
+One that a probe has the kubelet kill starts again in the same sync, unless the instance before it
+ended too short a time ago: how the killed one ended is not known yet.
+
 The pod is synced every ten to fifteen seconds while a container backs off. Until the first of these
 syncs its status says how it ended; only then that it waits.
 
@@ -47,6 +50,22 @@ class Restarts(Killing):
         if container.kind == INIT:
             return not container.succeeded and policy != "Never"
         return policy == "Always" or (policy == "OnFailure" and not container.succeeded)
+
+    def _starts_at_once(self, container: ContainerState) -> bool:
+        """Whether a container that is being killed starts again in the sync that kills it."""
+        before = container.last.get("terminated")
+        if before is None or not self._restarts(container):
+            return self._restarts(container)
+        now = self._pod.kubelet.kernel.now
+        began = meta.parse_time(container.state["running"]["startedAt"])
+        backoff = self._crashes.get(container.name)
+        if backoff is None or now - began >= CRASH_RESET_SECONDS * SECOND:
+            self._crashes[container.name] = Backoff(CRASH_SECONDS, CRASH_SECONDS_MAX)
+            return True
+        if now - meta.parse_time(before["finishedAt"]) < backoff.wait * SECOND:
+            return False
+        backoff.next()
+        return True
 
     def _restart_later(self, container: ContainerState, *, known: bool = True) -> None:
         """Schedules the restart."""

@@ -17,6 +17,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.task import Task
 from controllers_app.cri.images import Image
+from controllers_app.kubelet.backoff import FOREGROUND_MAX
 from controllers_app.kubelet.dependencies import Pod
 from controllers_app.kubelet.prober import forecast, prober
 from controllers_app.kubelet.prober.forecast import LIVENESS, READINESS, STARTUP, Moment
@@ -106,7 +107,8 @@ class Workers:
             due = began + int(moment.at * SECOND)
             late = due < kernel.now
             if not late:
-                await kernel.sleep((due - kernel.now) / SECOND, background=moment.endless)
+                aside = moment.endless or container.restarts > FOREGROUND_MAX
+                await kernel.sleep((due - kernel.now) / SECOND, background=aside)
             if container.container_id != container_id or not container.is_running:
                 return
             output = ""
