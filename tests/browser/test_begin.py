@@ -101,7 +101,7 @@ def test_one_guesses_on_the_picture_before_the_scores_and_is_told(look: Look, de
     assert_laid_out(sight)
     banner.get_by_role("button", name="Go on").click()
     sight.says(banner, "Told to its end.")
-    assert asking.state(demo)["breakpoints"] == []
+    asking.until(lambda: asking.state(demo)["breakpoints"] == [])
 
 
 def test_what_was_told_ends_with_again_a_change_and_the_next(look: Look) -> None:
