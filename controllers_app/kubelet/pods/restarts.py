@@ -53,9 +53,11 @@ class Restarts(Killing):
 
     def _starts_at_once(self, container: ContainerState) -> bool:
         """Whether a container that is being killed starts again in the sync that kills it."""
+        if not self._restarts(container):
+            return False
         before = container.last.get("terminated")
-        if before is None or not self._restarts(container):
-            return self._restarts(container)
+        if before is None:
+            return True
         now = self._pod.kubelet.kernel.now
         began = meta.parse_time(container.state["running"]["startedAt"])
         backoff = self._crashes.get(container.name)
