@@ -40,6 +40,7 @@ def test_a_paused_cluster_goes_on_hop_by_hop_and_by_request(
     sight.says(sight.moment, "paused")
     sight.send(asking.pod("stepped"))
     sight.says(sight.page.get_by_role("log"), "Waits with the cluster.")
+    sight.says(sight.page.locator("#client"), "1 request waits until the cluster goes on")
     waiting = kubectl.open("get", "pods", "--output=name")
     sight.says(sight.page.locator("#client"), "2 requests wait until the cluster goes on")
 
