@@ -158,10 +158,11 @@ def test_an_answer_that_comes_late_takes_nothing_back_that_the_feed_said(
     sight.page.route("**/control", lambda route: late.append((route, route.fetch())))
     sight.press("Space")
     sight.says(sight.moment, "paused")
+    # the handler runs while Playwright waits for the page
+    ((route, answer),) = asking.until(lambda: late if sight.until("() => true") else [])
     asking.control(demo, action="resume")
     sight.says(sight.moment, "live")
 
-    ((route, answer),) = late
     assert answer.json()["mode"] == "paused"
     with sight.page.expect_response("**/control"):
         route.fulfill(response=answer)
