@@ -134,13 +134,19 @@ class Waiting:
             heard = True
         finally:
             if not heard:
-                self._valve.abort()
+                self._cut_off()
         if len(self._unheard) <= UNHEARD_BYTES_MAX:
             self._valve.release("turn")
         self._joined = bool(self._unheard) and self._has_room()
         if not self._joined and self._over is not None:
             self._finish()
         return self._joined
+
+    def _cut_off(self) -> None:
+        if self._over is None:
+            self._valve.abort()
+        else:
+            self._finish()
 
     def _finish(self) -> None:
         over, self._over = self._over, None
@@ -173,6 +179,11 @@ class TakesTurns(WebSocketServerProtocol):
     def onOpen(self) -> None:
         super().onOpen()
         self.go_on()
+
+    def _closeConnection(self, abort: bool = False) -> None:
+        """Twisted's TLS raises when a connection that is lost already is aborted."""
+        if self._waiting is not None:
+            super()._closeConnection(abort)
 
     def connectionLost(self, reason: Any = None) -> None:
         waiting, self._waiting = self._waiting, None

@@ -11,6 +11,8 @@ import pytest
 
 from lifecycle.hosting.edge.adapter import server  # isort: skip  (before all else of Twisted)
 from twisted.internet.address import IPv4Address
+from twisted.internet.error import ConnectionLost
+from twisted.python.failure import Failure
 
 from lifecycle.hosting.edge.adapter import streams, turns
 from lifecycle.hosting.edge.adapter.turns import PIECE_BYTES, UNHEARD_BYTES_MAX, Valve, Waiting
@@ -110,6 +112,20 @@ def test_one_that_cannot_be_looked_at_is_cut_off_and_others_go_on() -> None:
     assert heard == [b"y"]
 
 
+def test_a_lost_connection_that_cannot_be_looked_at_is_over() -> None:
+    loop, wire, told = Loop(), Wire(), list[str]()
+
+    def fail(piece: bytes) -> None:
+        raise ValueError(piece)
+
+    one = Waiting(Valve(wire), fail, turns=loop.turns)
+    one.add(bytes(2 * PIECE_BYTES))
+    one.end(lambda: told.append("over"))
+    with pytest.raises(ValueError):
+        loop.once()
+    assert (wire.told, told, loop.calls) == ([], ["over"], [])
+
+
 def test_a_transport_is_read_again_when_nobody_holds_it_any_more() -> None:
     wire = Wire()
     valve = Valve(wire)
@@ -143,6 +159,12 @@ class Connection(Wire):
         pass
 
 
+HEAD = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
 def test_pings_that_come_at_once_are_answered_in_many_turns() -> None:
     ping = b"\x89\x80\0\0\0\0"
 
@@ -150,10 +172,7 @@ def test_pings_that_come_at_once_are_answered_in_many_turns() -> None:
         wire: Any = Connection()
         socket: Any = streams.granted([], streams.Inflow(wire, lambda message: None), lambda: None)
         socket.makeConnection(wire)
-        socket.dataReceived(
-            b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        )
+        socket.dataReceived(HEAD)
         greeted = wire.written
         assert greeted > 0
         socket.dataReceived(ping * 10_000)
@@ -163,5 +182,23 @@ def test_pings_that_come_at_once_are_answered_in_many_turns() -> None:
             await asyncio.sleep(0)
             rounds += 1
         assert rounds > 3 and wire.told == ["pause", "resume"]
+
+    asyncio.run(body())
+
+
+def test_a_connection_is_over_though_it_was_lost_behind_a_frame_that_breaks_the_rules() -> None:
+    unmasked = b"\x81\x01x"
+
+    async def body() -> None:
+        wire: Any = Connection()
+        gone = asyncio.Event()
+        socket: Any = streams.granted([], streams.Inflow(wire, lambda message: None), gone.set)
+        socket.makeConnection(wire)
+        socket.dataReceived(HEAD)
+        socket.dataReceived(unmasked)
+        socket.connectionLost(Failure(ConnectionLost()))
+        assert not gone.is_set()
+        await asyncio.wait_for(gone.wait(), 5)
+        assert wire.told == []
 
     asyncio.run(body())
