@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import APIResponse, Route, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.browser import asking
 from tests.browser.sight import COMPACT, GATES, Look, Sight
@@ -153,9 +153,13 @@ def test_the_question_of_the_token_stops_at_the_plugin_that_adds_it(look: Look, 
 def test_an_answer_that_comes_late_takes_nothing_back_that_the_feed_said(
     look: Look, demo: Demo
 ) -> None:
-    sight = look(COMPACT)
     late: list[tuple[Route, APIResponse]] = []
-    sight.page.route("**/control", lambda route: late.append((route, route.fetch())))
+
+    def keep(page: Page) -> None:
+        """Before the page opens: what an open page asks next may escape Chromium's interception."""
+        page.route("**/control", lambda route: late.append((route, route.fetch())))
+
+    sight = look(COMPACT, before=keep)
     sight.press("Space")
     sight.says(sight.moment, "paused")
     # the handler runs while Playwright waits for the page

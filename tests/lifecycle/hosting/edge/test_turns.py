@@ -196,7 +196,8 @@ def test_a_connection_is_over_though_it_was_lost_behind_a_frame_that_breaks_the_
         socket.makeConnection(wire)
         socket.dataReceived(HEAD)
         socket.dataReceived(unmasked)
-        socket.connectionLost(Failure(ConnectionLost()))
+        lost: Any = Failure
+        socket.connectionLost(lost(ConnectionLost()))
         assert not gone.is_set()
         await asyncio.wait_for(gone.wait(), 5)
         assert wire.told == []
