@@ -4,7 +4,8 @@ They are the newest write of every object, what components told of themselves, h
 clock stand, what is under way, and the newest command. Who has these, and every record that comes
 after, knows the state from there on; the page adds them as it adds any others. An entry says as
 `roots` which requests from outside its record goes back to, because the records between are not
-there. Models what static/js/core/index.js and reducer.js make of all records; a test compares.
+there. Models what index.js and reducer.js in static/js/core/trace make of all records; a test
+compares.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // @ts-check
 /** The page's beginning: finds its parts, and opens the live cluster or the recording asked for. */
-import { App } from './views/app.js';
-import { listenToTerms } from './views/glossary.js';
+import { App } from './views/page/app.js';
+import { listenToTerms } from './views/kit/glossary.js';
 
 const names = ['bar', 'bench', 'map', 'inspector', 'timeline', 'dialogs', 'narrator'];
 const hosts = Object.fromEntries(

@@ -4,7 +4,7 @@
  */
 
 /** What stands in an element; lists are flattened, false, null and '' are left out. */
-type VNode = import('./views/dom.js').VNode;
+type VNode = import('./views/kit/dom.js').VNode;
 export type Child = VNode | string | number | boolean | null | undefined | Child[];
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

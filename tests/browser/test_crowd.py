@@ -15,7 +15,7 @@ ELEMENTS_MAX = 2500
 # of functions, while one pod is made and the keys of the timeline are pressed; a page of three
 # pods takes 12,000
 CALLS_OF_A_DRAWING_MAX = 25_000
-SCRIPTS, DRAWING = "/static/js/", ("views/app.js", "_draw")
+SCRIPTS, DRAWING = "/static/js/", ("views/page/app.js", "_draw")
 
 
 def calls_of_a_drawing(sight: Sight, wire: CDPSession, demo: Demo, name: str) -> int:

@@ -2,12 +2,12 @@
 // Facts about the menu of an object: kubectl's lines, and the requests they stand for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actsOf, goesWith } from '../../static/js/core/acts.js';
-import { History } from '../../static/js/core/history.js';
-import { meet } from '../../static/js/core/records.js';
+import { actsOf, goesWith } from '../../static/js/core/commands/acts.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { meet } from '../../static/js/core/trace/records.js';
 import { recorded } from './traces.mjs';
 
-/** @typedef {import('../../static/js/core/records.js').WriteRecord} WriteRecord */
+/** @typedef {import('../../static/js/core/trace/records.js').WriteRecord} WriteRecord */
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 

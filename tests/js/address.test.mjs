@@ -2,7 +2,7 @@
 // Facts about addresses: what is looked at survives the way into one and back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { queryOf, viewOf } from '../../static/js/core/address.js';
+import { queryOf, viewOf } from '../../static/js/core/text/address.js';
 
 const LIVE = viewOf('');
 

@@ -2,10 +2,10 @@
 // Facts about which part of time is on the axis, and what is drawn of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { activityOf, amountIn, countsIn } from '../../static/js/core/activity.js';
-import * as axis from '../../static/js/core/axis.js';
-import { History } from '../../static/js/core/history.js';
-import { timelineAt } from '../../static/js/core/timeline.js';
+import { activityOf, amountIn, countsIn } from '../../static/js/core/timeline/activity.js';
+import * as axis from '../../static/js/core/timeline/axis.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { timelineAt } from '../../static/js/core/timeline/timeline.js';
 import { must, recorded } from './traces.mjs';
 
 const history = new History();
@@ -52,7 +52,7 @@ test('times beside each other are told apart, and from ten seconds on ticks are 
 test('a window that was chosen shows what every command led to, the story one way', () => {
   const range = { from: 0, to: 1e15 };
   const all = axis.seenIn({ ...axis.allOf(index, null) }, {});
-  const bars = (/** @type {import('../../static/js/core/timeline.js').Seen} */ seen) =>
+  const bars = (/** @type {import('../../static/js/core/timeline/timeline.js').Seen} */ seen) =>
     timelineAt(index, seen, index.last, range).lanes.reduce((n, { bars }) => n + bars.length, 0);
   assert.ok(bars(all) > bars({}));
   assert.deepEqual(axis.seenIn(null, {}), {});

@@ -2,20 +2,20 @@
 // Facts about telling: in chapters, one thing at a time, what repeats as a number.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOf } from '../../static/js/core/chapterends.js';
-import { chapterAt, chaptersOf } from '../../static/js/core/chapters.js';
+import { endOf } from '../../static/js/core/story/chapterends.js';
+import { chapterAt, chaptersOf } from '../../static/js/core/story/chapters.js';
 import { explain } from '../../static/js/core/explain/index.js';
-import { currentAt } from '../../static/js/core/follow.js';
-import { toldNext } from '../../static/js/core/film.js';
-import { History } from '../../static/js/core/history.js';
-import { knownAt } from '../../static/js/core/known.js';
-import { Player } from '../../static/js/core/player.js';
+import { currentAt } from '../../static/js/core/story/follow.js';
+import { toldNext } from '../../static/js/core/story/film.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { knownAt } from '../../static/js/core/trace/known.js';
+import { Player } from '../../static/js/core/story/player.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
-import { corridor, corridorModel } from '../../static/js/views/corridor.js';
-import { chapterOf } from '../../static/js/views/chapters.js';
+import { corridor, corridorModel } from '../../static/js/views/map/corridor.js';
+import { chapterOf } from '../../static/js/views/time/chapters.js';
 import { keyframes, must, recorded } from './traces.mjs';
 
-/** @typedef {import('../../static/js/core/records.js').TraceRecord} TraceRecord */
+/** @typedef {import('../../static/js/core/trace/records.js').TraceRecord} TraceRecord */
 
 const words = wordsFor('en');
 
@@ -297,7 +297,7 @@ test('a reconcile is told to its end before what it caused', () => {
     index.works.find((one) => one.open.component === 'replicaset' && one.requests.length > 3),
   );
   const made = sync.requests.map((seq) => must(index.spans.get(seq)));
-  /** @type {(import('../../static/js/core/index.js').Span|null)[]} */ const within = [];
+  /** @type {(import('../../static/js/core/trace/index.js').Span|null)[]} */ const within = [];
   let seq = sync.seq;
   for (let i = 0; i < 60; i += 1) {
     seq = toldNext(index, trail, seq, 1);

@@ -2,9 +2,9 @@
 // Facts about the field for commands: what is a manifest, what a line, what is said of the rest.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { actsOf } from '../../static/js/core/acts.js';
-import { commandOf, isLine, KUBECTL } from '../../static/js/core/commands.js';
-import { meet } from '../../static/js/core/records.js';
+import { actsOf } from '../../static/js/core/commands/acts.js';
+import { commandOf, isLine, KUBECTL } from '../../static/js/core/commands/commands.js';
+import { meet } from '../../static/js/core/trace/records.js';
 
 const NOW = Date.UTC(2026, 0, 2);
 

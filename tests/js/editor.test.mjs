@@ -3,8 +3,10 @@
 // where a refusal of the server's belongs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { candidatesAt, problemsOf, refusalsOf } from '../../static/js/core/schema.js';
-import { documentsOf, lineOf, pathOf, placeAt, textOf } from '../../static/js/core/yamlsource.js';
+import { candidatesAt, problemsOf, refusalsOf } from '../../static/js/core/commands/schema.js';
+import {
+  documentsOf, lineOf, pathOf, placeAt, textOf,
+} from '../../static/js/core/commands/yamlsource.js';
 
 const CONTAINER = {
   type: 'object',

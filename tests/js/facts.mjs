@@ -1,14 +1,14 @@
 // @ts-check
 /** Prints what the page's model makes of a recorded cluster: for test_facts.py. */
 import { readFileSync } from 'node:fs';
-import { cacheOf, lanesOf } from '../../static/js/core/cluster.js';
-import { gateRows, stillToAsk } from '../../static/js/core/corridor.js';
+import { cacheOf, lanesOf } from '../../static/js/core/cluster/objects.js';
+import { gateRows, stillToAsk } from '../../static/js/core/request/corridor.js';
 import { explain } from '../../static/js/core/explain/index.js';
-import { startSteps } from '../../static/js/core/facts.js';
-import { currentAt } from '../../static/js/core/follow.js';
-import { History } from '../../static/js/core/history.js';
-import { kindOf } from '../../static/js/core/records.js';
-import { admissionOrder } from '../../static/js/core/startup.js';
+import { startSteps } from '../../static/js/core/trace/facts.js';
+import { currentAt } from '../../static/js/core/story/follow.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { kindOf } from '../../static/js/core/trace/records.js';
+import { admissionOrder } from '../../static/js/core/trace/startup.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 
 const [file, controller, plugin, gate] = process.argv.slice(2);

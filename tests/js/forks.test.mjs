@@ -2,14 +2,14 @@
 // Facts about forks: whose they are by their names, and a difference in a few words.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byObject, differenceText, isFork, originOf } from '../../static/js/core/forks.js';
-import { SecondTrack, partedNodes, partedPods } from '../../static/js/core/secondtrack.js';
+import { byObject, differenceText, isFork, originOf } from '../../static/js/core/cluster/forks.js';
+import { SecondTrack, partedNodes, partedPods } from '../../static/js/core/timeline/secondtrack.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
 
 const names = { origin: 'demo', fork: 'demo-fork-1' };
 
-/** @param {any} parts @returns {import('../../static/js/core/forks.js').Difference} */
+/** @param {any} parts @returns {import('../../static/js/core/cluster/forks.js').Difference} */
 const difference = (parts) => ({
   key: 'pods/default/web',
   kind: 'Pod',

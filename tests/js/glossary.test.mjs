@@ -2,7 +2,7 @@
 // Facts about the dotted words: each has one sentence in both languages, and is marked once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { marked, TERMS } from '../../static/js/core/glossary.js';
+import { marked, TERMS } from '../../static/js/core/text/glossary.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 
 const en = wordsFor('en');

@@ -2,15 +2,15 @@
 // Facts about the model: the state at any record, what caused what, and where stepping stops.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { emptyState, reduce } from '../../static/js/core/reducer.js';
-import { ancestry, currentAt, nextStop } from '../../static/js/core/follow.js';
-import { ownerTree, podsOf, nodesOf } from '../../static/js/core/cluster.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { emptyState, reduce } from '../../static/js/core/trace/reducer.js';
+import { ancestry, currentAt, nextStop } from '../../static/js/core/story/follow.js';
+import { ownerTree, podsOf, nodesOf } from '../../static/js/core/cluster/objects.js';
 import { must, recorded, repeated } from './traces.mjs';
 
 const KUBECTL = 'kubectl/v1.33.1';
 
-/** @param {import('../../static/js/core/index.js').Span} span */
+/** @param {import('../../static/js/core/trace/index.js').Span} span */
 const whoOf = ({ open }) => (open.kind === 'work' ? open.component : open.client);
 
 /** @param {string} name */
@@ -20,7 +20,7 @@ function load(name) {
   return history;
 }
 
-/** @param {import('../../static/js/core/reducer.js').State} state */
+/** @param {import('../../static/js/core/trace/reducer.js').State} state */
 const plain = (state) => ({
   seq: state.seq,
   t: state.t,

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explain } from '../../static/js/core/explain/index.js';
-import { currentAt } from '../../static/js/core/follow.js';
-import { History } from '../../static/js/core/history.js';
+import { currentAt } from '../../static/js/core/story/follow.js';
+import { History } from '../../static/js/core/trace/history.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
 

@@ -1,16 +1,16 @@
 // A trace that begins with a keyframe tells the same from there on as the whole one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { componentOf, gatesOf, lanesAtRest } from '../../static/js/core/facts.js';
-import { trailOf } from '../../static/js/core/follow.js';
-import { podsOf } from '../../static/js/core/cluster.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { componentOf, gatesOf, lanesAtRest } from '../../static/js/core/trace/facts.js';
+import { trailOf } from '../../static/js/core/story/follow.js';
+import { podsOf } from '../../static/js/core/cluster/objects.js';
 import { keyframes, recorded } from './traces.mjs';
 
 // objects of these do not travel in a keyframe
 const UNSEEN = ['events'];
 
-/** @param {import('../../static/js/core/reducer.js').State} state */
+/** @param {import('../../static/js/core/trace/reducer.js').State} state */
 const told = (state) => ({
   seq: state.seq,
   t: state.t,
@@ -87,7 +87,7 @@ for (const name of ['full', 'scheduling', 'refused', 'namespace', 'rollout']) {
 
 /**
  * What comes after a record, and which commands it goes back to.
- * @param {import('../../static/js/core/index.js').Index} index @param {number} seq
+ * @param {import('../../static/js/core/trace/index.js').Index} index @param {number} seq
  * @param {number} last
  */
 const after = (index, seq, last) => ({

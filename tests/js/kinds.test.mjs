@@ -2,9 +2,9 @@
 // Facts about the views of kinds: what is wanted beside what is, by the objects at the cursor.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { goesWith } from '../../static/js/core/acts.js';
-import { History } from '../../static/js/core/history.js';
-import { boardOf, ownersOf } from '../../static/js/core/kinds.js';
+import { goesWith } from '../../static/js/core/commands/acts.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { boardOf, ownersOf } from '../../static/js/core/outcome/kinds.js';
 import { must, recorded } from './traces.mjs';
 
 /** @param {string} story */

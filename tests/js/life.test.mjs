@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { Player } from '../../static/js/core/player.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { Player } from '../../static/js/core/story/player.js';
 import { must, recorded } from './traces.mjs';
 
-/** @typedef {import('../../static/js/core/index.js').Index} Index */
-/** @typedef {import('../../static/js/core/index.js').Span} Span */
+/** @typedef {import('../../static/js/core/trace/index.js').Index} Index */
+/** @typedef {import('../../static/js/core/trace/index.js').Span} Span */
 
 const ACCOUNTS = 'system:serviceaccount:kube-system:';
 const READS = ['get', 'list', 'watch'];

@@ -2,16 +2,18 @@
 // Facts about what is drawn and said: gates, scores, lanes, stories and headlines of recorded runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { currentAt } from '../../static/js/core/follow.js';
-import { gateRows, stillToAsk, ticketOf, ticketStop } from '../../static/js/core/corridor.js';
+import { currentAt } from '../../static/js/core/story/follow.js';
+import {
+  gateRows, stillToAsk, ticketOf, ticketStop,
+} from '../../static/js/core/request/corridor.js';
 import { explain } from '../../static/js/core/explain/index.js';
-import { History } from '../../static/js/core/history.js';
-import { knownAt } from '../../static/js/core/known.js';
-import { cycleAt, outcome } from '../../static/js/core/schedule.js';
-import { storyOf } from '../../static/js/core/story.js';
-import { rangeAt, ticksOf } from '../../static/js/core/axis.js';
-import { timelineAt } from '../../static/js/core/timeline.js';
-import { difference, patchLines, shortPath, yaml } from '../../static/js/core/yaml.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { knownAt } from '../../static/js/core/trace/known.js';
+import { cycleAt, outcome } from '../../static/js/core/cluster/schedule.js';
+import { storyOf } from '../../static/js/core/story/story.js';
+import { rangeAt, ticksOf } from '../../static/js/core/timeline/axis.js';
+import { timelineAt } from '../../static/js/core/timeline/timeline.js';
+import { difference, patchLines, shortPath, yaml } from '../../static/js/core/text/yaml.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
 

@@ -2,8 +2,8 @@
 // Facts about what became of it: what was wanted, compared with what is, in runs that really fail.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { objectsOf } from '../../static/js/core/cluster.js';
-import { History } from '../../static/js/core/history.js';
+import { objectsOf } from '../../static/js/core/cluster/objects.js';
+import { History } from '../../static/js/core/trace/history.js';
 import {
   failedAt,
   outcomeOf,

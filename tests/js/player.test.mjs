@@ -2,8 +2,8 @@
 // Facts about moving through a trace: live, telling, the past, and what goes to the cluster.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { Player } from '../../static/js/core/player.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { Player } from '../../static/js/core/story/player.js';
 import { commandAt, recorded } from './traces.mjs';
 
 /** A live player that knows the idle cluster, and the records that come after a command. */

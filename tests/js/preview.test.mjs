@@ -2,8 +2,8 @@
 // Facts about what stands under the pointer on the time axis.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { previewAt } from '../../static/js/core/timeline.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { previewAt } from '../../static/js/core/timeline/timeline.js';
 import { must, recorded } from './traces.mjs';
 
 const history = new History();

@@ -2,13 +2,13 @@
 // Facts about the reasons of each gate: who was asked, by which rule, and what came back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kindOf } from '../../static/js/core/records.js';
-import { ownerTree } from '../../static/js/core/cluster.js';
-import { currentAt } from '../../static/js/core/follow.js';
+import { kindOf } from '../../static/js/core/trace/records.js';
+import { ownerTree } from '../../static/js/core/cluster/objects.js';
+import { currentAt } from '../../static/js/core/story/follow.js';
 import { explain } from '../../static/js/core/explain/index.js';
 import { startupBlocks } from '../../static/js/core/explain/startup.js';
-import { History } from '../../static/js/core/history.js';
-import { streamOf } from '../../static/js/core/streams.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { streamOf } from '../../static/js/core/cluster/streams.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must } from './traces.mjs';
 

@@ -2,9 +2,9 @@
 // Facts about two revisions of an object beside each other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compared, countsOf, sideBySide } from '../../static/js/core/revisions.js';
+import { compared, countsOf, sideBySide } from '../../static/js/core/cluster/revisions.js';
 
-/** @typedef {import('../../static/js/core/records.js').WriteRecord} WriteRecord */
+/** @typedef {import('../../static/js/core/trace/records.js').WriteRecord} WriteRecord */
 
 /** @param {number} rev @param {any} spec @param {'update'|'delete'} [op] */
 const write = (rev, spec, op = 'update') =>

@@ -2,9 +2,9 @@
 // Facts about rollouts: bounds as upstream rounds them, and steps as the controller itself says.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { knownAt } from '../../static/js/core/known.js';
-import { boundsOf, progressOf, rolloutOf } from '../../static/js/core/rollout.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { knownAt } from '../../static/js/core/trace/known.js';
+import { boundsOf, progressOf, rolloutOf } from '../../static/js/core/outcome/rollout.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
 
@@ -21,7 +21,7 @@ function load(name) {
 /** The rollout at a record. @param {History} history @param {number} seq */
 const at = (history, seq) => rolloutOf(knownAt(history.index, seq), history.stateAt(seq), KEY);
 
-/** @param {import('../../static/js/core/rollout.js').Step} step */
+/** @param {import('../../static/js/core/outcome/rollout.js').Step} step */
 const text = (step) => step.parts.map((one) => words.t(one.key, one.params)).join('; ');
 
 /** The record by which the Deployment was given what a test asks for. @param {History} history */

@@ -2,13 +2,13 @@
 // Facts about what one can begin with: what is sent, when it is over, how long it takes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodesOf } from '../../static/js/core/cluster.js';
+import { nodesOf } from '../../static/js/core/cluster/objects.js';
 import { explain } from '../../static/js/core/explain/index.js';
-import { currentAt } from '../../static/js/core/follow.js';
-import { History } from '../../static/js/core/history.js';
-import { knownAt } from '../../static/js/core/known.js';
-import { Player } from '../../static/js/core/player.js';
-import * as scenarios from '../../static/js/core/scenarios.js';
+import { currentAt } from '../../static/js/core/story/follow.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { knownAt } from '../../static/js/core/trace/known.js';
+import { Player } from '../../static/js/core/story/player.js';
+import * as scenarios from '../../static/js/core/commands/scenarios.js';
 import { ENGLISH, wordsFor } from '../../static/js/i18n/index.js';
 import { must, recorded } from './traces.mjs';
 

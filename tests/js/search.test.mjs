@@ -2,8 +2,8 @@
 // Facts about finding requests: by words, by fields, of which sorts, and one after the other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { Finder, hitBeside } from '../../static/js/core/search.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { Finder, hitBeside } from '../../static/js/core/request/search.js';
 import { recorded } from './traces.mjs';
 
 /** @param {string} name */
@@ -13,7 +13,7 @@ function indexOf(name) {
   return history.index;
 }
 
-/** @typedef {import('../../static/js/core/search.js').Sort} Sort */
+/** @typedef {import('../../static/js/core/request/search.js').Sort} Sort */
 
 /** @param {string} name @param {string} text @param {Sort[]} [shows] */
 function found(name, text, shows = []) {

@@ -1,12 +1,12 @@
 // @ts-check
 /** Prints what the page says of objects at records of a trace: for test_situations.py. */
 import { readFileSync } from 'node:fs';
-import { History } from '../../static/js/core/history.js';
+import { History } from '../../static/js/core/trace/history.js';
 import { outcomeOf, sayOutcome } from '../../static/js/core/outcome/index.js';
 import { wordsFor } from '../../static/js/i18n/index.js';
 import { must } from './traces.mjs';
 
-/** @type {{epoch: string, records: import('../../static/js/core/records.js').TraceRecord[],
+/** @type {{epoch: string, records: import('../../static/js/core/trace/records.js').TraceRecord[],
  *   seen: {seq: number, key: string}[]}} */
 const { epoch, records, seen } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const history = new History();

@@ -2,10 +2,10 @@
 // Facts about the steps inside a gate: which storage calls a request made, what its strategy said.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../../static/js/core/history.js';
-import { gateSource } from '../../static/js/core/facts.js';
-import { hexdump } from '../../static/js/core/hexdump.js';
-import { storageSteps, strategySteps } from '../../static/js/core/steps.js';
+import { History } from '../../static/js/core/trace/history.js';
+import { gateSource } from '../../static/js/core/trace/facts.js';
+import { hexdump } from '../../static/js/core/text/hexdump.js';
+import { storageSteps, strategySteps } from '../../static/js/core/request/steps.js';
 import { must, recorded } from './traces.mjs';
 
 const KEY = '/registry/pods/default/a';
@@ -71,7 +71,7 @@ test('the upstream function that is named is that of the verb', () => {
 /** @param {string} verb @param {Detail[]} records @param {Detail} [ask] */
 const calls = (verb, records, ask) => {
   const { index, span, seq } = told(verb, records, ask);
-  const line = (/** @type {import('../../static/js/core/steps.js').Step} */ one) =>
+  const line = (/** @type {import('../../static/js/core/request/steps.js').Step} */ one) =>
     `${'.'.repeat(one.depth)}${one.call} ${one.verdict} ${one.key}`;
   return storageSteps(index, span, seq).map(line);
 };

@@ -7,7 +7,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
-/** @typedef {import('../../static/js/core/records.js').TraceRecord} TraceRecord */
+/** @typedef {import('../../static/js/core/trace/records.js').TraceRecord} TraceRecord */
 
 /** The value, which is there. @template T @param {T|null|undefined} value @returns {T} */
 export function must(value) {

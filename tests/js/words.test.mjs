@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CHINESE, ENGLISH, wordsFor } from '../../static/js/i18n/index.js';
-import { duration } from '../../static/js/core/words.js';
+import { duration } from '../../static/js/core/text/words.js';
 
 const SOURCE = new URL('../../static/js/', import.meta.url).pathname;
 

@@ -1,6 +1,6 @@
 // @ts-check
 /** The languages of the page. */
-import { words } from '../core/words.js';
+import { words } from '../core/text/words.js';
 import en from './en.js';
 import enBegin from './en-begin.js';
 import enCommands from './en-commands.js';

@@ -63,12 +63,12 @@ export function clusterApi(cluster) {
     control: (body) => post(`${base}/control`, body),
     /** @param {string} command */
     console: (command) => post(`${base}/console`, { command }),
-    /** @param {import('../core/services.js').Service} service @param {string} user */
+    /** @param {import('../core/cluster/services.js').Service} service @param {string} user */
     askService: ({ namespace, name, port }, user) => {
       const as = encodeURIComponent(user);
       return post(`${base}/services/${namespace}/${name}/request?as=${as}`, { port });
     },
-    /** @param {import('../core/acts.js').ObjectRequest} request @param {string} user */
+    /** @param {import('../core/commands/acts.js').ObjectRequest} request @param {string} user */
     act: (request, user) => post(`${base}/object/request?as=${encodeURIComponent(user)}`, request),
     /** @param {string} version @param {string} kind @param {string} user */
     openapi: (version, kind, user) =>

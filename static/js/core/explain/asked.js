@@ -1,11 +1,11 @@
 // @ts-check
 /** Whom an admission plugin asked: webhooks with request and answer, policies with expressions. */
-import { duration } from '../words.js';
-import { patchLines } from '../yaml.js';
+import { duration } from '../text/words.js';
+import { patchLines } from '../text/yaml.js';
 import { facts, fold, h, said } from './blocks.js';
 
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../text/words.js').Words} Words */
 
 /** @param {any} record  a plugin's @param {Words} words @returns {Block[]} */
 export function askedBlocks(record, words) {

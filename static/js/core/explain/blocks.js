@@ -1,9 +1,9 @@
 // @ts-check
 /** Small makers of the inspector's blocks, and the tabs that every explanation has. */
-import { yaml } from '../yaml.js';
+import { yaml } from '../text/yaml.js';
 
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../text/words.js').Words} Words */
 
 /** @param {Words} words @param {string} key @param {any} [params] @returns {Block} */
 export const p = (words, key, params) => ({ type: 'p', text: words.rich(key, params) });

@@ -1,11 +1,11 @@
 // @ts-check
 /** Many pods at once: where they wait, how fast they move, and which stage holds them up. */
-import { countStages, objectsOf, podsOf } from '../cluster.js';
+import { countStages, objectsOf, podsOf } from '../cluster/objects.js';
 import { code, explanation, h, json, p, said, sourceText, tab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
-/** @typedef {import('../reducer.js').State} State */
-/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../trace/reducer.js').State} State */
+/** @typedef {import('../text/words.js').Words} Words */
 
 const OWNERS = [
   'deployments.apps',

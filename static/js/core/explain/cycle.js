@@ -1,16 +1,16 @@
 // @ts-check
 /** Why the scheduler chose this node and not that one, from its own scores. */
-import { cycleAt, outcome, partsOf, taintIn } from '../schedule.js';
-import { lastPart, objectsOf, podOf } from '../cluster.js';
-import { componentOf, schedulerPlugin } from '../facts.js';
-import { keyOf } from '../records.js';
+import { cycleAt, outcome, partsOf, taintIn } from '../cluster/schedule.js';
+import { lastPart, objectsOf, podOf } from '../cluster/objects.js';
+import { componentOf, schedulerPlugin } from '../trace/facts.js';
+import { keyOf } from '../trace/records.js';
 import { nameOf, preemptionBlocks } from './preemption.js';
 import { asYaml, code, explanation, h, json, p, sourceText, tab, whyTab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../index.js').Span} Span */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/index.js').Span} Span */
 
 /** @param {Model} model @param {Span} span @param {Words} words */
 export function explainCycle(model, span, words) {
@@ -44,7 +44,7 @@ export function explainCycle(model, span, words) {
 
 /**
  * What each plugin asks, in order.
- * @param {import('../facts.js').Component} component @param {Words} words @returns {Block[]}
+ * @param {import('../trace/facts.js').Component} component @param {Words} words @returns {Block[]}
  */
 function pluginBlocks({ plugins = [] }, words) {
   const items = plugins.map(({ name, weight }) => {
@@ -60,7 +60,7 @@ function pluginBlocks({ plugins = [] }, words) {
 }
 
 /**
- * @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result
+ * @param {Model} model @param {import('../cluster/schedule.js').Cycle} cycle @param {any} result
  * @param {Words} words
  */
 function titleOf(model, cycle, result, words) {
@@ -96,7 +96,7 @@ function titleOf(model, cycle, result, words) {
 
 /**
  * The object that is sent to bind it: which pod, by its uid that very one, and where to.
- * @param {import('../schedule.js').Cycle} cycle @param {Words} words @returns {Block[]}
+ * @param {import('../cluster/schedule.js').Cycle} cycle @param {Words} words @returns {Block[]}
  */
 function bindingBlocks({ pod, bind }, words) {
   if (!bind?.uid) return [];
@@ -125,7 +125,7 @@ function siblings(
 }
 
 /**
- * @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {any} result
+ * @param {Model} model @param {import('../cluster/schedule.js').Cycle} cycle @param {any} result
  * @param {Words} words
  */
 function whyBlocks(model, cycle, result, words) {
@@ -223,7 +223,7 @@ function lostBlocks(model, cycle, result, words) {
 }
 
 /**
- * @param {Model} model @param {import('../schedule.js').Cycle} cycle @param {Words} words
+ * @param {Model} model @param {import('../cluster/schedule.js').Cycle} cycle @param {Words} words
  * @returns {Block[]}
  */
 function changeBlocks(model, cycle, words) {
@@ -253,7 +253,7 @@ function changeBlocks(model, cycle, words) {
   return items.length ? [h(words.t('why.change')), { type: 'ways', items }] : [];
 }
 
-/** @param {import('../schedule.js').Cycle} cycle @param {Words} words @returns {Block[]} */
+/** @param {import('../cluster/schedule.js').Cycle} cycle @param {Words} words @returns {Block[]} */
 function whyNotBlocks(cycle, words) {
   const failed = Object.entries(cycle.failed);
   /** @type {Block[]} */ const blocks = failed.flatMap(([node, [plugin, message]]) => [

@@ -1,20 +1,20 @@
 // @ts-check
 /** Why a request was refused: the rules looked at, the closest one, and the smallest change. */
-import { httpMethod, pluralOf } from '../records.js';
-import { yaml } from '../yaml.js';
+import { httpMethod, pluralOf } from '../trace/records.js';
+import { yaml } from '../text/yaml.js';
 import { askedBlocks } from './asked.js';
 import { code, explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
-import { gateSource, pluginSource } from '../facts.js';
-import { isOrdinary } from '../corridor.js';
+import { gateSource, pluginSource } from '../trace/facts.js';
+import { isOrdinary } from '../request/corridor.js';
 import { classText, whatBlocks } from './gates.js';
 import { authorizerBlocks, readFrom, reasons } from './reasons.js';
 import { stepBlocks } from './steps.js';
-import { classOf } from '../startup.js';
+import { classOf } from '../trace/startup.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../index.js').Span} Span */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/index.js').Span} Span */
 
 const RBAC_SOURCE = 'plugin/pkg/auth/authorizer/rbac/rbac.go Authorize';
 

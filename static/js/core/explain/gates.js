@@ -1,11 +1,11 @@
 // @ts-check
 /** What a gate, an admission plugin or a whole request did, and what would have changed it. */
-import { gateOf, gateSource, gatesOf, pluginSource } from '../facts.js';
-import { httpMethod, kindOf, pluralOf } from '../records.js';
-import { duration } from '../words.js';
-import { difference, patchLines } from '../yaml.js';
-import { gateRows, nameOf, STOPPED, writeOf } from '../corridor.js';
-import { admissionOrder, classOf } from '../startup.js';
+import { gateOf, gateSource, gatesOf, pluginSource } from '../trace/facts.js';
+import { httpMethod, kindOf, pluralOf } from '../trace/records.js';
+import { duration } from '../text/words.js';
+import { difference, patchLines } from '../text/yaml.js';
+import { gateRows, nameOf, STOPPED, writeOf } from '../request/corridor.js';
+import { admissionOrder, classOf } from '../trace/startup.js';
 import { askedBlocks } from './asked.js';
 import {
   asYaml,
@@ -26,9 +26,9 @@ import { stepBlocks } from './steps.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../index.js').Index} Index */
-/** @typedef {import('../index.js').Span} Span */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/index.js').Index} Index */
+/** @typedef {import('../trace/index.js').Span} Span */
 
 /** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
 export function crumb(model, span, gate, words) {
@@ -64,7 +64,7 @@ export function numberOf(index, span) {
 }
 
 // a gate of which neither the start record nor any other says anything
-/** @type {import('../corridor.js').GateRow} */
+/** @type {import('../request/corridor.js').GateRow} */
 const UNKNOWN = Object.freeze({
   gate: '',
   verdict: 'wait',
@@ -174,7 +174,7 @@ function gateTitle(gate, verdict, params, words, subresource) {
 }
 
 /**
- * @param {import('../index.js').Index} index @param {any} row @param {any} params
+ * @param {import('../trace/index.js').Index} index @param {any} row @param {any} params
  * @param {Words} words @returns {Block[]}
  */
 function gateWhy(index, row, params, words) {
@@ -201,7 +201,7 @@ function gateWhy(index, row, params, words) {
 
 /**
  * Those with something to say first, then all others in their order, with their classes.
- * @param {import('../index.js').Index} index @param {any} row @param {Words} words
+ * @param {import('../trace/index.js').Index} index @param {any} row @param {Words} words
  * @returns {Block[]}
  */
 function pluginList(index, row, words) {
@@ -245,7 +245,7 @@ function pluginTitle(record, params, words) {
 }
 
 /**
- * @param {import('../index.js').Index} index @param {any} record @param {any} params
+ * @param {import('../trace/index.js').Index} index @param {any} record @param {any} params
  * @param {Words} words @returns {Block[]}
  */
 function pluginWhy(index, record, params, words) {
@@ -344,7 +344,7 @@ export function objectBlocks(model, span, record, words) {
   return blocks.length ? blocks : [p(words, 'object.none')];
 }
 
-/** What a gate or a plugin changed. @param {import('../records.js').TraceRecord} record */
+/** What a gate or a plugin changed. @param {import('../trace/records.js').TraceRecord} record */
 function opsOf(record) {
   if (record.kind === 'plugin') return record.ops;
   return record.kind === 'gate' ? record.detail?.ops || [] : [];

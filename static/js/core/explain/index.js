@@ -15,8 +15,8 @@ import { explainStart } from './start.js';
 import { explainStream } from './stream.js';
 import { sayMore } from './more.js';
 
-/** @typedef {import('../words.js').Piece} Piece */
-/** @typedef {import('../yaml.js').Line} Line */
+/** @typedef {import('../text/words.js').Piece} Piece */
+/** @typedef {import('../text/yaml.js').Line} Line */
 
 /**
  * @typedef {{depth: number, verdict: string, title: Piece[], small: string}} TreeLine
@@ -30,7 +30,7 @@ import { sayMore } from './more.js';
  *   | {type: 'tree', items: TreeLine[]}
  *   | {type: 'rules', items: {verdict: string, tone?: string, title: Piece[], small: string}[]}
  *   | {type: 'ways', items: {code: string, small: string}[]}
- *   | {type: 'story', key: string, rows: import('../story.js').Row[]}
+ *   | {type: 'story', key: string, rows: import('../story/story.js').Row[]}
  *   | {type: 'facts', rows: [string, string][]}
  *   | {type: 'table', head: string[], rows: string[][], foot?: string[]}
  *   | {type: 'pods', items: {key: string, text: string, small: string, stage: string}[]}
@@ -51,9 +51,9 @@ import { sayMore } from './more.js';
  */
 /**
  * @typedef {Object} Model   what is explained
- * @property {import('../index.js').Index} index  what is known at the cursor, and nothing later
- * @property {import('../reducer.js').State} state
- * @property {import('../follow.js').Current} current
+ * @property {import('../trace/index.js').Index} index  what is known at the cursor, no more
+ * @property {import('../trace/reducer.js').State} state
+ * @property {import('../story/follow.js').Current} current
  * @property {Selected|null} selected
  * @property {boolean} crowd
  * @property {string} version
@@ -67,7 +67,7 @@ import { sayMore } from './more.js';
  *   | {type: 'rev', rev: number} | {type: 'node', name: string}
  *   | {type: 'component', name: string}} Selected
  */
-/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../text/words.js').Words} Words */
 
 /** @param {Model} model @param {Words} words @returns {Explanation} */
 export function explain(model, words) {
@@ -123,7 +123,7 @@ function explainMoment(model, words) {
   return explainRequest(model, span, words);
 }
 
-/** @param {Model} model @param {import('../index.js').Span|null} span @param {Words} words */
+/** @param {Model} model @param {import('../trace/index.js').Span|null} span @param {Words} words */
 function explainSpan(model, span, words) {
   if (!span) return null;
   if (span.type === 'request')

@@ -3,15 +3,15 @@
  * How a component learns what there is: of each of its informers the list, the watch, the cache and
  * what its handlers put into the queue; and which look-ups of a reconcile these answer.
  */
-import { cacheOf, objectsOf, queueOf } from '../cluster.js';
-import { componentOf } from '../facts.js';
-import { pluralOf } from '../records.js';
+import { cacheOf, objectsOf, queueOf } from '../cluster/objects.js';
+import { componentOf } from '../trace/facts.js';
+import { pluralOf } from '../trace/records.js';
 import { h, p } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../index.js').Span} Span */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/index.js').Span} Span */
 
 // some controllers have an informer for everything there is
 const SHOWN_MAX = 12;

@@ -1,15 +1,15 @@
 // @ts-check
 /** What a kubelet does for a pod, and what a node is. */
-import { startSteps, stepFacts } from '../facts.js';
-import { keyOf } from '../records.js';
-import { lastPart, nodesOf, stepsOf } from '../cluster.js';
+import { startSteps, stepFacts } from '../trace/facts.js';
+import { keyOf } from '../trace/records.js';
+import { lastPart, nodesOf, stepsOf } from '../cluster/objects.js';
 import { isBroken } from '../outcome/index.js';
-import { duration } from '../words.js';
+import { duration } from '../text/words.js';
 import { asYaml, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
 import { storyBlocks } from './objects.js';
 
 /** @typedef {import('./index.js').Model} Model */
-/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../text/words.js').Words} Words */
 
 /** @param {Model} model @param {any} record @param {Words} words */
 export function explainKubelet(model, record, words) {

@@ -1,13 +1,13 @@
 // @ts-check
 /** What repeats, as a number: "2 more Pods, the same way". */
-import { kindOf } from '../records.js';
-import { sortOf } from '../pace.js';
+import { kindOf } from '../trace/records.js';
+import { sortOf } from '../story/pace.js';
 
 /** @typedef {import('./index.js').Model} Model */
 
 /**
  * How many of the same sort came after the first, up to this hop; '' where nothing repeats.
- * @param {Model} model @param {import('../words.js').Words} words
+ * @param {Model} model @param {import('../text/words.js').Words} words
  */
 export function sayMore({ index, current }, words) {
   const { hop, span, root } = current;
@@ -24,8 +24,8 @@ export function sayMore({ index, current }, words) {
   return n > 0 ? words.t(key, { n, verb, kind: kindOf(resource) }) : '';
 }
 
-/** @param {import('../index.js').Index} index @param {number} root @param {string} step */
-function started(index, root, step, /** @type {import('../words.js').Words} */ words) {
+/** @param {import('../trace/index.js').Index} index @param {number} root @param {string} step */
+function started(index, root, step, /** @type {import('../text/words.js').Words} */ words) {
   const pods = new Set();
   for (const seq of index.trails.get(root) || []) {
     const record = index.record(seq);

@@ -1,17 +1,17 @@
 // @ts-check
 /** One object at this revision: its story, what the last write changed, and all of it as YAML. */
-import { kindOf } from '../records.js';
-import { lastPart, podOf } from '../cluster.js';
+import { kindOf } from '../trace/records.js';
+import { lastPart, podOf } from '../cluster/objects.js';
 import { outcomeOf, sayOutcome } from '../outcome/index.js';
-import { difference } from '../yaml.js';
-import { duration } from '../words.js';
-import { storyOf } from '../story.js';
+import { difference } from '../text/yaml.js';
+import { duration } from '../text/words.js';
+import { storyOf } from '../story/story.js';
 import { asYaml, explanation, facts, h, json, p, tab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../records.js').WriteRecord} WriteRecord */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/records.js').WriteRecord} WriteRecord */
 
 /** @param {Model} model @param {string} key @param {Words} words */
 export function explainPod(model, key, words) {

@@ -3,8 +3,8 @@
 import { h, p } from './blocks.js';
 
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../schedule.js').Cycle} Cycle */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../cluster/schedule.js').Cycle} Cycle */
 
 const SHOWN_MAX = 12;
 

@@ -3,15 +3,15 @@
  * What one gate went by, beyond its sentence: everybody it asked in order, the rule it used, the
  * numbers it counted. Each gate has its own maker of blocks; all read the gate's record.
  */
-import { nested, startupOf } from '../startup.js';
-import { duration } from '../words.js';
-import { yaml } from '../yaml.js';
+import { nested, startupOf } from '../trace/startup.js';
+import { duration } from '../text/words.js';
+import { yaml } from '../text/yaml.js';
 import { code, facts, fold, h, p, said } from './blocks.js';
 
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../index.js').Index} Index */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../corridor.js').GateRow} GateRow */
+/** @typedef {import('../trace/index.js').Index} Index */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../request/corridor.js').GateRow} GateRow */
 
 /** @type {Record<string, (row: GateRow, index: Index, words: Words) => Block[]>} */
 const MAKERS = {
@@ -55,7 +55,7 @@ function authentication(row, index, words) {
 
 /**
  * All authenticators as they are nested, those that were asked with what they said.
- * @param {import('../startup.js').Part[]} parts @param {any[]} tries @param {Words} words
+ * @param {import('../trace/startup.js').Part[]} parts @param {any[]} tries @param {Words} words
  * @returns {Block}
  */
 function askedTree(parts, tries, words) {

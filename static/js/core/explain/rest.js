@@ -1,10 +1,10 @@
 // @ts-check
 /** Everything a command caused has come to rest: what became of it, and whose story to read. */
-import { countStages, lastPart, objectsOf, ownerTree, podsOf } from '../cluster.js';
-import { nameOf } from '../corridor.js';
+import { countStages, lastPart, objectsOf, ownerTree, podsOf } from '../cluster/objects.js';
+import { nameOf } from '../request/corridor.js';
 import { outcomeOf, rootOutcome, sayOutcome, sinceOf } from '../outcome/index.js';
-import { kindOf } from '../records.js';
-import { duration } from '../words.js';
+import { kindOf } from '../trace/records.js';
+import { duration } from '../text/words.js';
 import { explanation, facts, h, p, tab } from './blocks.js';
 import { objectBlocks } from './gates.js';
 
@@ -45,9 +45,9 @@ function podsOfRoot(model) {
   return podsOf(model.state).filter((pod) => keys.has(pod.key));
 }
 
-/** @param {Model} model @param {import('../words.js').Words} words */
+/** @param {Model} model @param {import('../text/words.js').Words} words */
 export function explainRest(model, words) {
-  const root = /** @type {import('../index.js').Span} */ (
+  const root = /** @type {import('../trace/index.js').Span} */ (
     model.index.spans.get(model.current.root)
   );
   const open = /** @type {any} */ (root.open);
@@ -99,8 +99,8 @@ export function explainRest(model, words) {
 }
 
 /**
- * @param {Model} model @param {import('../index.js').Span} root
- * @param {import('../words.js').Words} words @returns {[string, string|number][]}
+ * @param {Model} model @param {import('../trace/index.js').Span} root
+ * @param {import('../text/words.js').Words} words @returns {[string, string|number][]}
  */
 function countsOf(model, root, words) {
   const mine = model.index.requests.filter(
@@ -115,8 +115,8 @@ function countsOf(model, root, words) {
 /** A pod that is broken says so; its stage alone would be "starting". */
 function podLine(
   /** @type {Model} */ model,
-  /** @type {import('../cluster.js').Pod} */ pod,
-  /** @type {import('../words.js').Words} */ words,
+  /** @type {import('../cluster/objects.js').Pod} */ pod,
+  /** @type {import('../text/words.js').Words} */ words,
 ) {
   const write = objectsOf(model.state, 'pods').get(pod.key);
   const became = write && outcomeOf(model.state, write);
@@ -135,7 +135,7 @@ function lastRev(model) {
   return '';
 }
 
-/** @param {import('../index.js').Span} root */
+/** @param {import('../trace/index.js').Span} root */
 function firstRev(root) {
   const write = root.records.find((r) => r.kind === 'write');
   return write ? String(/** @type {any} */ (write).rev) : '';

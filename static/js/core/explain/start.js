@@ -1,9 +1,9 @@
 // @ts-check
 /** Nothing has been asked yet: what is there, and what to ask. */
-import { nodesOf } from '../cluster.js';
+import { nodesOf } from '../cluster/objects.js';
 import { explanation, h, p, tab } from './blocks.js';
 
-/** @param {import('./index.js').Model} model @param {import('../words.js').Words} words */
+/** @param {import('./index.js').Model} model @param {import('../text/words.js').Words} words */
 export function explainStart(model, words) {
   if (model.loading) {
     return explanation({

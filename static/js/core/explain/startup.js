@@ -1,13 +1,13 @@
 // @ts-check
 /** How this API server was built, section by section, from what it told when it started. */
-import { nested } from '../startup.js';
-import { duration } from '../words.js';
+import { nested } from '../trace/startup.js';
+import { duration } from '../text/words.js';
 import { facts, fold, h, p } from './blocks.js';
 import { classText } from './gates.js';
 import { treeItem } from './reasons.js';
 
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
+/** @typedef {import('../text/words.js').Words} Words */
 
 /** Parts of the record that have a section of their own, in the order they are built. */
 const KNOWN = [
@@ -72,7 +72,7 @@ const likeness = ({ version, date, compared }, words) => [
   },
 ];
 
-/** @param {import('../facts.js').Gate[]} gates @param {Words} words @returns {Block} */
+/** @param {import('../trace/facts.js').Gate[]} gates @param {Words} words @returns {Block} */
 const gateList = (gates, words) => ({
   type: 'tree',
   items: gates.map(({ name, cost = 0, source }) =>
@@ -80,7 +80,7 @@ const gateList = (gates, words) => ({
   ),
 });
 
-/** @param {import('../startup.js').Part[]} parts @param {Words} words @returns {Block[]} */
+/** @param {import('../trace/startup.js').Part[]} parts @param {Words} words @returns {Block[]} */
 function authenticators(parts, words) {
   return [
     h(words.t('startup.authentication')),

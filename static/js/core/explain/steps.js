@@ -1,13 +1,13 @@
 // @ts-check
 /** The steps inside a gate in words: the strategy's at `prepare`, etcd's at `etcd`. */
-import { storageSteps, strategySteps } from '../steps.js';
+import { storageSteps, strategySteps } from '../request/steps.js';
 import { h, p } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../index.js').Span} Span */
-/** @typedef {import('../steps.js').Step} Step */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/index.js').Span} Span */
+/** @typedef {import('../request/steps.js').Step} Step */
 
 const STRATEGY = ['prepare', 'validation'];
 const READS = ['get', 'list', 'watch'];

@@ -1,13 +1,13 @@
 // @ts-check
 /** A stream into a node: the way it takes, what both ends agreed on, what passed, how it ended. */
-import { bytesText, streamOf } from '../streams.js';
+import { bytesText, streamOf } from '../cluster/streams.js';
 import { explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
 import { crumb, requestFacts } from './gates.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../index.js').Span} Span */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/index.js').Span} Span */
 
 /** @type {Record<string, string>} */
 const SOURCES = {
@@ -42,13 +42,13 @@ export function explainStream(model, span, words) {
   });
 }
 
-/** A service that leads to nobody. @param {import('../streams.js').Stream} stream */
+/** A service that leads to nobody. @param {import('../cluster/streams.js').Stream} stream */
 function isNobody({ state, word, detail, span }) {
   const { resource } = /** @type {any} */ (span.open);
   return state === 'refused' && word === 'proxy' && resource === 'services' && !detail.to;
 }
 
-/** @param {import('../streams.js').Stream} stream */
+/** @param {import('../cluster/streams.js').Stream} stream */
 function titleKey(stream) {
   const { word, state, detail } = stream;
   if (isNobody(stream)) return 'stream.nobody.title';
@@ -59,7 +59,7 @@ function titleKey(stream) {
 }
 
 /**
- * @param {import('../streams.js').Stream} stream @param {any} params @param {Words} words
+ * @param {import('../cluster/streams.js').Stream} stream @param {any} params @param {Words} words
  * @returns {Block[]}
  */
 function whyBlocks(stream, params, words) {
@@ -100,7 +100,7 @@ function whyBlocks(stream, params, words) {
   return blocks.filter((block, i) => !isEmpty(block) && !isEmpty(blocks[i + 1]));
 }
 
-/** @param {import('../streams.js').Stream} stream */
+/** @param {import('../cluster/streams.js').Stream} stream */
 const wayKey = (stream) =>
   isNobody(stream)
     ? 'stream.nobody.why'
@@ -110,7 +110,7 @@ const wayKey = (stream) =>
 
 /**
  * Each stop on the way, as a list.
- * @param {import('../streams.js').Stream} stream @param {Words} words @returns {Block}
+ * @param {import('../cluster/streams.js').Stream} stream @param {Words} words @returns {Block}
  */
 function way(stream, words) {
   const open = /** @type {any} */ (stream.span.open);

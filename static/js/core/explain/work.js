@@ -1,26 +1,26 @@
 // @ts-check
 /** What a controller saw and did in one reconcile, or what a component is when it rests. */
-import { httpMethod, keyOf, pluralOf } from '../records.js';
-import { cause } from '../follow.js';
-import { cacheOf, isController, queueOf } from '../cluster.js';
-import { componentOf } from '../facts.js';
-import { writeOf } from '../corridor.js';
+import { httpMethod, keyOf, pluralOf } from '../trace/records.js';
+import { cause } from '../story/follow.js';
+import { cacheOf, isController, queueOf } from '../cluster/objects.js';
+import { componentOf } from '../trace/facts.js';
+import { writeOf } from '../request/corridor.js';
 import { outcomeOf, sayOutcome } from '../outcome/index.js';
-import { duration } from '../words.js';
+import { duration } from '../text/words.js';
 import { informerBlocks } from './informers.js';
 import { explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
-/** @typedef {import('../words.js').Words} Words */
-/** @typedef {import('../index.js').Span} Span */
+/** @typedef {import('../text/words.js').Words} Words */
+/** @typedef {import('../trace/index.js').Span} Span */
 
 // some controllers have everything in their caches
 const CACHES_SHOWN = 8;
 
 /** @param {Model} model @param {string} component @param {Span|null} span @param {Words} words */
 export function explainWork(model, component, span, words) {
-  const given = /** @type {import('../index.js').WorkSpan|null} */ (span);
+  const given = /** @type {import('../trace/index.js').WorkSpan|null} */ (span);
   const work = given || latest(model, component);
   const params = {
     component,
@@ -94,7 +94,7 @@ function whoIs(component, words) {
 
 /**
  * A sync that asked for nothing: because all is as wanted, or because there is nothing it can do.
- * @param {Model} model @param {import('../index.js').WorkSpan} work @param {Words} words
+ * @param {Model} model @param {import('../trace/index.js').WorkSpan} work @param {Words} words
  */
 function idleBlock(model, work, words) {
   const { component, key } = work.open;
@@ -128,7 +128,8 @@ function requestsOf(model, work) {
 }
 
 /**
- * @param {Model} model @param {string} component @param {import('../index.js').WorkSpan|null} work
+ * @param {Model} model @param {string} component
+ * @param {import('../trace/index.js').WorkSpan|null} work
  * @param {Words} words
  */
 function whatBlocks(model, component, work, words) {

@@ -3,16 +3,16 @@
  * What was wanted of an object and what there is of it now, by its kind: one sentence for whoever
  * sums up. Read from the objects at the cursor alone; sentences are keys, the words come later.
  */
-import { objectsOf, podsOf } from '../cluster.js';
-import { writeOf } from '../corridor.js';
-import { objectKey } from '../records.js';
-import { duration } from '../words.js';
+import { objectsOf, podsOf } from '../cluster/objects.js';
+import { writeOf } from '../request/corridor.js';
+import { objectKey } from '../trace/records.js';
+import { duration } from '../text/words.js';
 import { brokenPod } from './pod.js';
 import { outcome, short } from './sentence.js';
 
 /** @typedef {import('./sentence.js').Outcome} Outcome */
-/** @typedef {import('../reducer.js').State} State */
-/** @typedef {import('../records.js').WriteRecord} WriteRecord */
+/** @typedef {import('../trace/reducer.js').State} State */
+/** @typedef {import('../trace/records.js').WriteRecord} WriteRecord */
 
 /** @type {Record<string, (write: WriteRecord, state: State) => Outcome>} */
 const BY_RESOURCE = {
@@ -44,7 +44,7 @@ export function outcomeOf(state, write) {
 
 /**
  * What became of the object of a command; null when it is gone.
- * @param {import('../index.js').Index} index @param {State} state @param {number} root
+ * @param {import('../trace/index.js').Index} index @param {State} state @param {number} root
  */
 export function rootOutcome(index, state, root) {
   const span = index.spans.get(root);
@@ -288,7 +288,7 @@ export function summaryOf(state) {
 
 /**
  * The sentence of an outcome.
- * @param {Outcome} one @param {import('../words.js').Words} words
+ * @param {Outcome} one @param {import('../text/words.js').Words} words
  * @param {number} now  ms since 1970
  * @returns {string}
  */
@@ -304,7 +304,7 @@ export function sayOutcome(one, words, now) {
 
 /**
  * The record at which it failed: of a pod its newest failed step or placing, else its newest write.
- * @param {import('../index.js').Index} index @param {WriteRecord} write
+ * @param {import('../trace/index.js').Index} index @param {WriteRecord} write
  */
 export function failedAt(index, write) {
   const step = (index.steps.get(write.key) || []).findLast(
@@ -319,7 +319,7 @@ export function failedAt(index, write) {
 
 /**
  * Since when it is as it is, virtual µs. What is not as wanted may have been under way in between.
- * @param {import('../index.js').Index} index @param {State} state @param {Outcome} one
+ * @param {import('../trace/index.js').Index} index @param {State} state @param {Outcome} one
  */
 export function sinceOf(index, state, one) {
   const { write } = one.because || one;

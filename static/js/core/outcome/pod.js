@@ -1,11 +1,11 @@
 // @ts-check
 /** Why a pod is not as wanted, and will not be by waiting: from its status and the nodes' room. */
-import { objectsOf } from '../cluster.js';
+import { objectsOf } from '../cluster/objects.js';
 import { outcome, short } from './sentence.js';
 
 /** @typedef {import('./sentence.js').Outcome} Outcome */
-/** @typedef {import('../reducer.js').State} State */
-/** @typedef {import('../records.js').WriteRecord} WriteRecord */
+/** @typedef {import('../trace/reducer.js').State} State */
+/** @typedef {import('../trace/records.js').WriteRecord} WriteRecord */
 
 const NO_IMAGE = ['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'];
 const STARTING = ['ContainerCreating', 'PodInitializing'];

@@ -1,7 +1,7 @@
 // @ts-check
 /** What was wanted and what is, as a sentence that has no language yet. */
 
-/** @typedef {import('../records.js').WriteRecord} WriteRecord */
+/** @typedef {import('../trace/records.js').WriteRecord} WriteRecord */
 
 /**
  * @typedef {Object} Outcome

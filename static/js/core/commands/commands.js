@@ -1,0 +1,202 @@
+// @ts-check
+/**
+ * What is written in the field for commands: a manifest, a line of etcdctl, or one of the lines of
+ * kubectl that the page sends itself. Says of anything else why it cannot be sent. Decides nothing
+ * about the objects: that is the API server's. Pure.
+ */
+import { actsOf } from './acts.js';
+import { everyObject, objectsOf } from '../cluster/objects.js';
+import { kindOf, objectKey, pluralOf } from '../trace/records.js';
+
+/** @typedef {import('./acts.js').Act} Act */
+/** @typedef {import('../trace/records.js').WriteRecord} WriteRecord */
+/** @typedef {import('../trace/reducer.js').State} State */
+/**
+ * @typedef {Object} Command
+ * @property {'manifest'|'etcdctl'|'act'|'said'|'none'} sort
+ * @property {string} [manifest]
+ * @property {Act} [act]
+ * @property {string} [text]  said: what kubectl itself says of the line, and sends nothing
+ * @property {boolean} [failed]
+ * @property {string} [key]   none: of the words that say why
+ */
+/** @typedef {{words: string[], flags: Record<string, string>}} Line */
+/**
+ * @typedef {Object} Known
+ * @property {State} state
+ * @property {number} now        ms since 1970
+ * @property {string} namespace  of the one who sends it
+ */
+
+/** Of kubectl: how it is written, and which flags it takes besides the namespace. */
+const KNOWN = {
+  'create deployment': ['image', 'replicas'],
+  run: ['image'],
+  scale: ['replicas'],
+  'rollout restart': [],
+  cordon: [],
+  uncordon: [],
+  delete: [],
+};
+export const KUBECTL = Object.freeze(Object.keys(KNOWN));
+const SHORT = /** @type {Record<string, string>} */ ({
+  cm: 'configmaps',
+  cj: 'cronjobs',
+  deploy: 'deployments',
+  ds: 'daemonsets',
+  hpa: 'horizontalpodautoscalers',
+  no: 'nodes',
+  ns: 'namespaces',
+  po: 'pods',
+  pvc: 'persistentvolumeclaims',
+  rs: 'replicasets',
+  sts: 'statefulsets',
+  svc: 'services',
+});
+const MANIFEST = /\n|^(---|[{[#])|^["']?[\w.-]+["']?\s*:(\s|$)/;
+const TOKEN = /"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g;
+
+/** Whether Enter sends it: one line that is no YAML. @param {string} text */
+export const isLine = (text) => !!text.trim() && !MANIFEST.test(text.trim());
+
+/** @param {string} text @param {Known} known */
+export function commandOf(text, known) {
+  const line = text.trim();
+  if (!line) return none('commands.nothing');
+  if (!isLine(text)) return /** @type {Command} */ ({ sort: 'manifest', manifest: text });
+  if (/^etcdctl(\s|$)/.test(line)) return /** @type {Command} */ ({ sort: 'etcdctl' });
+  return /^kubectl(\s|$)/.test(line) ? kubectl(line, known) : none('commands.unknown');
+}
+
+/** @param {string} line @param {Known} known @returns {Command} */
+function kubectl(line, known) {
+  const { words, flags } = read(line);
+  const verb = KUBECTL.find((one) => `${words.join(' ')} `.startsWith(`${one} `));
+  if (!verb) return none('commands.kubectl');
+  const allowed = [...KNOWN[/** @type {keyof typeof KNOWN} */ (verb)], 'namespace'];
+  const strange = Object.keys(flags).find((name) => !allowed.includes(name));
+  if (strange)
+    return failed(
+      strange.length > 1
+        ? `error: unknown flag: --${strange}`
+        : `error: unknown shorthand flag: '${strange}' in -${strange}`,
+    );
+  const { replicas = '' } = flags;
+  if (replicas && !/^\d+$/.test(replicas))
+    return failed(`error: invalid argument "${replicas}" for "--replicas" flag: invalid syntax`);
+  const rest = { words: words.slice(verb.split(' ').length), flags };
+  return verb === 'run' || verb === 'create deployment'
+    ? generated(verb, rest)
+    : acted(verb, rest, known);
+}
+
+/**
+ * Words and flags, `--name value` as well as `--name=value`.
+ * @param {string} line @returns {Line}
+ */
+function read(line) {
+  const tokens = [...line.matchAll(TOKEN)].slice(1).map((one) => one[1] ?? one[2] ?? one[3]);
+  /** @type {Line} */ const found = { words: [], flags: {} };
+  for (let i = 0; i < tokens.length; i += 1) {
+    const flag = /^--?([\w-]+)(?:=(.*))?$/.exec(tokens[i]);
+    if (!flag) {
+      found.words.push(tokens[i]);
+      continue;
+    }
+    const value = flag[2] ?? tokens[(i += 1)] ?? '';
+    found.flags[flag[1] === 'n' ? 'namespace' : flag[1]] = unquoted(value);
+  }
+  return found;
+}
+
+/** @param {string} text */
+const unquoted = (text) => text.replace(/^(["'])(.*)\1$/, '$2');
+
+/**
+ * The object that kubectl itself writes.
+ * @param {string} verb @param {Line} line @returns {Command}
+ */
+function generated(verb, { words, flags }) {
+  const [name, ...more] = words;
+  if (!name || more.length)
+    return failed(`error: exactly one NAME is required, got ${words.length}`);
+  const { image, replicas = '1', namespace } = flags;
+  if (!image) return failed('error: required flag(s) "image" not set');
+  const isPod = verb === 'run';
+  const labels = { [isPod ? 'run' : 'app']: name };
+  const base = image.split('/').at(-1)?.split(/[:@]/, 1)[0] || name;
+  const containers = [{ name: isPod ? name : base, image, resources: {} }];
+  const metadata = { name, labels, ...(namespace ? { namespace } : {}) };
+  const object = isPod
+    ? {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata,
+        spec: { containers, dnsPolicy: 'ClusterFirst', restartPolicy: 'Always' },
+      }
+    : {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata,
+        spec: {
+          replicas: Number(replicas),
+          selector: { matchLabels: labels },
+          strategy: {},
+          template: { metadata: { labels }, spec: { containers } },
+        },
+      };
+  return { sort: 'manifest', manifest: JSON.stringify(object) };
+}
+
+/** A request about one object. */
+function acted(
+  /** @type {string} */ verb,
+  /** @type {Line} */ { words, flags },
+  /** @type {Known} */ { state, now, namespace },
+) {
+  const isNode = verb.endsWith('cordon');
+  const parts = words.flatMap((one) => one.split('/'));
+  const [type, name, ...more] = isNode ? ['nodes', ...parts] : parts;
+  if (!name) return failed('error: resource(s) were provided, but no name was specified');
+  if (more.length) return none('commands.one');
+  if (verb === 'scale' && !flags.replicas)
+    return failed('error: required flag(s) "replicas" not set');
+  const write = targetOf(state, type, flags.namespace || namespace, name);
+  if (!write) return failed(`error: the server doesn't have a resource type "${type}"`);
+  const acts = actsOf(write, { replicas: Number(flags.replicas), now });
+  const act = acts.find((one) => one.name === verb.replace('rollout ', ''));
+  if (act) return /** @type {Command} */ ({ sort: 'act', act });
+  const text = isNode ? `node/${name} already ${verb}ed` : '';
+  return text ? /** @type {Command} */ ({ sort: 'said', text }) : none('commands.not');
+}
+
+/**
+ * The newest of an object; of one that is not there what names it, so that the server can say so.
+ * Null for a type of which there is no object.
+ */
+function targetOf(
+  /** @type {State} */ state,
+  /** @type {string} */ type,
+  /** @type {string} */ namespace,
+  /** @type {string} */ name,
+) {
+  const plural = SHORT[type] || type.toLowerCase();
+  const names = (/** @type {string} */ resource) => {
+    const [many, one] = [pluralOf(resource), kindOf(resource).toLowerCase()];
+    return [resource, many, one, resource.replace(many, one)];
+  };
+  const like = everyObject(state).find(({ resource }) => names(resource).includes(plural));
+  if (!like) return null;
+  const where = like.namespace ? namespace : '';
+  const key = objectKey(like.resource, where, name);
+  const { apiVersion, kind } = like.object;
+  const object = { apiVersion, kind, metadata: {} };
+  const absent = { ...like, key, namespace: where, name, object };
+  return objectsOf(state, like.resource).get(key) || /** @type {WriteRecord} */ (absent);
+}
+
+/** @param {string} text @returns {Command} */
+const failed = (text) => ({ sort: 'said', text, failed: true });
+
+/** @param {string} key @returns {Command} */
+const none = (key) => ({ sort: 'none', key });

@@ -1,0 +1,192 @@
+// @ts-check
+/** What the field for commands does: send what is written, keep what is answered, go back. */
+import { answerLines, failureLines } from '../../core/commands/answers.js';
+import { KUBECTL, commandOf } from '../../core/commands/commands.js';
+import { membersIn } from './commands.js';
+
+/** @typedef {import('../page/app.js').App} App */
+/** @typedef {import('./commands.js').Answer} Answer */
+/** @typedef {import('../../core/commands/acts.js').Act} Act */
+/** @typedef {import('../../core/commands/answers.js').Line} Line */
+/**
+ * Sends a manifest as a user, shown as a command; `merges` into what is there already.
+ * @typedef {(text: string, user: string, command?: string, merges?: boolean) => Promise<Answer>}
+ *   Apply
+ */
+
+const ANSWERS_MAX = 30;
+const TYPED_MAX = 50;
+const TICK_MS = 250;
+const MEMBER_STARTS_MS = 4000; // after it was added
+const MEMBERS = 'etcdctl member list';
+
+/**
+ * Keep a command, and what comes of it, the newest first.
+ * @param {App} app @param {string} command @param {() => Promise<Line[]>|Line[]} work
+ * @param {Answer['sort']} [sort]
+ */
+export async function answered(app, command, work, sort = 'api') {
+  const { ui } = app;
+  const id = (ui.answers[0]?.id || 0) + 1;
+  /** @type {Answer} */ const answer = { id, command, sort, lines: [], began: performance.now() };
+  ui.answers = [answer, ...ui.answers.slice(0, ANSWERS_MAX - 1)];
+  const timer = setInterval(() => app.draw(), TICK_MS);
+  app.draw();
+  try {
+    answer.lines = await work();
+  } catch (error) {
+    answer.lines = failureLines(error, app.words());
+  }
+  clearInterval(timer);
+  answer.began = 0;
+  app.draw();
+  return answer;
+}
+
+/** Nothing that was looked at before stands between the user and what is sent. */
+export function lookAt(/** @type {App} */ app) {
+  if (app.player.past) app.player.goLive();
+  Object.assign(app.ui, { selected: null, focus: '', benchTab: 'commands', isWriting: false });
+  app.player.playing = true;
+}
+
+/** Sends a manifest, and shows what is answered. @param {App} app @returns {Apply} */
+export function applying(app) {
+  return (manifest, user, command = '', merges = false) => {
+    lookAt(app);
+    if (!merges) app.ui.lastApplied = manifest;
+    return answered(app, `${command || summary(manifest)}  # ${user}`, async () =>
+      answerLines(await app.api.apply(manifest, user, merges), manifest),
+    );
+  };
+}
+
+/** @param {App} app @param {Apply} apply */
+export function commandActions(app, apply) {
+  const { ui } = app;
+  /** what was sent, the newest last, how far back we are, and what was being written before that */
+  const typed = /** @type {string[]} */ ([]);
+  let back = 0;
+  let draft = '';
+  /** What was typed is drawn first: only what differs from what was drawn is changed. */
+  const put = (/** @type {string} */ text) => {
+    app.drawNow();
+    ui.text = text;
+    app.drawNow();
+  };
+  const write = (/** @type {string} */ text) => {
+    ui.isWriting = true;
+    put(text);
+  };
+  /** @param {string} text @returns {Promise<Answer>} */
+  const run = (text) => {
+    const line = text.trim();
+    const now = app.context().clock;
+    const namespace = app.meta.namespaces[ui.user] || 'default';
+    const command = commandOf(text, { state: app.history.head, now, namespace });
+    switch (command.sort) {
+      case 'manifest':
+        return apply(command.manifest || '', ui.user, command.manifest === text ? '' : line);
+      case 'etcdctl':
+        return etcdctl(app, line);
+      case 'act': {
+        const { act } = command;
+        return app.act.perform({ .../** @type {Act} */ (act), command: line });
+      }
+      default: {
+        const { text: said, key = '', failed = !said } = command;
+        const [first] = line.split('\n');
+        const why = said || app.words().t(key, { lines: KUBECTL.join(', ') });
+        return answered(app, first, () => [{ failed, text: why }]);
+      }
+    }
+  };
+  return {
+    /** @param {string} text */
+    command(text) {
+      ui.text = text;
+      back = 0;
+      if (!ui.isWriting && text.includes('\n')) app.act.writing(true);
+    },
+    /** @param {boolean} isWriting */
+    writing(isWriting) {
+      ui.isWriting = isWriting;
+      app.draw();
+    },
+    /** Back in what was sent, or forward. @param {1|-1} step */
+    back(step) {
+      if (!back) draft = ui.text;
+      back = Math.max(0, Math.min(typed.length, back + step));
+      write(back ? typed[typed.length - back] : draft);
+    },
+    /** Have something written in the field, to be sent or changed. @param {string} text */
+    suggest(text) {
+      ui.benchTab = 'commands';
+      back = 0;
+      write(text);
+      /** @type {HTMLElement|null} */ (document.querySelector('.command textarea'))?.focus();
+    },
+    /** What was refused comes back, to be mended. */
+    async send() {
+      const { text } = ui;
+      if (text.trim() && typed.at(-1) !== text) typed.push(text);
+      typed.splice(0, typed.length - TYPED_MAX);
+      back = 0;
+      Object.assign(ui, { benchTab: 'commands', isWriting: false });
+      put('');
+      const { lines } = await run(text);
+      if (!ui.text && lines.some((one) => one.failed)) put(text);
+    },
+    resend() {
+      ui.user = app.meta.users[0];
+      return apply(ui.lastApplied, ui.user);
+    },
+    /** @param {string} user */
+    user(user) {
+      ui.user = user;
+      app.draw();
+    },
+  };
+}
+
+/** Run a line of etcdctl; who is a member, after what is about members. */
+async function etcdctl(/** @type {App} */ app, /** @type {string} */ line) {
+  const ask = async () => linesOf(await app.api.console(line), app);
+  const answer = await answered(app, line, ask, 'etcdctl');
+  const members = async () => {
+    const said = await app.api.console(MEMBERS).catch(() => null); // it was told with the answer
+    if (said && !said.exit_code) answer.members = membersIn(said.output);
+    app.draw();
+  };
+  if (/\bmember\b/.test(line)) await members();
+  if (/\bmember add\b/.test(line)) setTimeout(members, MEMBER_STARTS_MS);
+  return answer;
+}
+
+/** @param {{output: string, errors: string, exit_code: number}} said @param {App} app */
+function linesOf({ output, errors, exit_code: code }, app) {
+  /** @type {Line[]} */ const lines = [];
+  if (output) lines.push({ failed: false, text: output });
+  if (errors) lines.push({ failed: true, text: errors });
+  const exit = app.words().t('commands.exit', { code: String(code) });
+  if (code) lines.push({ failed: true, text: exit });
+  return lines;
+}
+
+/** @param {string} manifest */
+function summary(manifest) {
+  const kinds =
+    kindsInJson(manifest) || [...manifest.matchAll(/^\s*"?kind"?:\s*"?(\w+)/gm)].map((m) => m[1]);
+  return `kubectl create -f -  (${kinds.slice(0, 3).join(', ') || '?'})`;
+}
+
+/** The kinds in a manifest that is JSON, on however many lines. @param {string} manifest */
+function kindsInJson(manifest) {
+  try {
+    const object = JSON.parse(manifest);
+    const list = Array.isArray(object.items) ? object.items : [object];
+    return list.map((/** @type {any} */ one) => one.kind).filter(Boolean);
+  } catch {
+    return null;
+  }
+}

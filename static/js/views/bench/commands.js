@@ -1,0 +1,197 @@
+// @ts-check
+/** The place for commands: a field for a manifest or a line, and beneath it the answers. */
+import { KUBECTL, isLine } from '../../core/commands/commands.js';
+import { deployment } from '../../core/commands/scenarios.js';
+import { h } from '../kit/dom.js';
+import { glyph } from '../kit/glyphs.js';
+import { readOnly } from '../kit/parts.js';
+
+/** @typedef {import('../kit/parts.js').Context} Context */
+/**
+ * @typedef {Object} Answer
+ * @property {number} id
+ * @property {string} command  as it was typed, or the line that stands for it
+ * @property {'api'|'etcdctl'} sort
+ * @property {import('../../core/commands/answers.js').Line[]} lines
+ * @property {number} began    wall time in ms; 0 when it ended
+ * @property {Member[]} [members]  of etcd, then
+ */
+/**
+ * @typedef {Object} Member  one member of etcd
+ * @property {string} id
+ * @property {string} name      empty until it has started
+ * @property {string} urls      of its peers' way to it
+ * @property {boolean} started
+ * @property {boolean} learner
+ */
+
+export const KEYS = 'etcdctl get / --prefix --keys-only';
+const EXAMPLES = Object.freeze([
+  'kubectl create deployment web --image=nginx --replicas=3',
+  'kubectl scale deployment/web --replicas=5',
+  KEYS,
+  'etcdctl get /registry/namespaces/default -w json',
+  'etcdctl endpoint status -w table',
+  'etcdctl member list -w table',
+]);
+// a command that takes longer than this says that it is still running
+const SLOW_MS = 1000;
+
+/** @param {Context} ctx */
+export function commandsPanel(ctx) {
+  const { words, player, ui } = ctx;
+  if (!player.drives) return readOnly(ctx);
+  const isFirst = !ui.answers.length;
+  return h(
+    'div.commands',
+    { key: 'commands', class: ui.isWriting ? 'is-writing' : '' },
+    field(ctx),
+    h(
+      'div.answers',
+      { key: 'answers', tabindex: '0', role: 'log', 'aria-label': words.t('commands.answers') },
+      isFirst ? examples(ctx) : ui.answers.map((one) => answerView(ctx, one)),
+    ),
+  );
+}
+
+/** @param {Context} ctx */
+function field(ctx) {
+  const { words, act, ui } = ctx;
+  const sort = /^\s*etcdctl\b/.test(ui.text) ? 'etcdctl' : 'api';
+  const isBusy = ui.answers.some((one) => one.began && one.sort === sort);
+  const send = () => {
+    if (!isBusy) act.send();
+  };
+  return h(
+    'div.command',
+    { key: 'command' },
+    h('textarea', {
+      'aria-label': words.t('commands.field'),
+      placeholder: words.t('commands.placeholder'),
+      spellcheck: 'false',
+      autocomplete: 'off',
+      autocapitalize: 'off',
+      value: ui.text,
+      onFocus: () => act.writing(true),
+      onInput: (/** @type {{target: HTMLTextAreaElement}} */ e) => act.command(e.target.value),
+      onKeydown: (/** @type {KeyboardEvent} */ e) => onKey(e, ctx, send),
+    }),
+    h(
+      'div.send',
+      null,
+      h('span.soft', null, words.t('bench.kubectl')),
+      h(
+        'button.act.first',
+        { disabled: isBusy, onClick: send },
+        glyph('play'),
+        words.t('bench.send'),
+      ),
+    ),
+  );
+}
+
+/**
+ * Enter sends a line, and Ctrl and Enter anything; up on the first line goes back in what was sent.
+ * @param {KeyboardEvent} e @param {Context} ctx @param {() => void} send
+ */
+function onKey(e, { act }, send) {
+  const field = /** @type {HTMLTextAreaElement} */ (e.target);
+  const { value, selectionStart: caret, selectionEnd } = field;
+  const isPlain = !e.ctrlKey && !e.metaKey && !e.shiftKey && !e.altKey;
+  if (e.key === 'Enter' && !e.isComposing) {
+    if (!(e.ctrlKey || e.metaKey) && !(isPlain && (isLine(value) || !value.trim()))) return;
+    e.preventDefault();
+    send();
+    return;
+  }
+  if (!isPlain || caret !== selectionEnd) return;
+  const isFirst = !value.slice(0, caret).includes('\n');
+  const isLast = !value.slice(caret).includes('\n');
+  if (!(e.key === 'ArrowUp' && isFirst) && !(e.key === 'ArrowDown' && isLast)) return;
+  e.preventDefault();
+  act.back(e.key === 'ArrowUp' ? 1 : -1);
+}
+
+/** What one can begin with: it is put into the field. @param {Context} ctx */
+function examples({ words, act }) {
+  const one = (/** @type {string} */ text, /** @type {string} */ label) =>
+    h('li', { key: label }, h('button.link', { onClick: () => act.suggest(text) }, label));
+  return h(
+    'div',
+    { key: 'examples' },
+    h(
+      'ul.examples',
+      null,
+      one(deployment('nginx', 3), words.t('commands.deployment')),
+      EXAMPLES.map((line) => one(line, line)),
+    ),
+    h('p', null, words.t('commands.empty', { lines: KUBECTL.join(', ') })),
+  );
+}
+
+/** @param {Context} ctx @param {Answer} answer */
+function answerView(ctx, answer) {
+  const { words, player, state } = ctx;
+  const { id, command, sort, lines, began, members } = answer;
+  const ms = began ? performance.now() - began : 0;
+  const waits = began && sort === 'api' && (player.stopped || state.held);
+  return h(
+    'div.run',
+    { key: id },
+    h('div', null, h('span.p', null, '$ '), h('span.c', null, command)),
+    lines.map(({ failed, text }) =>
+      h('div.out', { class: `${failed ? 'e' : ''} ${isTable(text) ? 'is-table' : ''}` }, text),
+    ),
+    members?.length ? membersView(ctx, members) : null,
+    waits || ms > SLOW_MS
+      ? h(
+          'div.waits',
+          null,
+          glyph('hold'),
+          waits
+            ? words.t('bench.sending')
+            : words.t('commands.running', { n: Math.floor(ms / 1000) }),
+        )
+      : null,
+  );
+}
+
+/** A table is wider than the panel and scrolls; lines that were wrapped would be no table. */
+const isTable = (/** @type {string} */ output) => output.startsWith('+-');
+
+/** A line each, as `member list` prints them. @param {string} output @returns {Member[]} */
+export const membersIn = (output) =>
+  output
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [id, status, name, urls, , learner] = line.split(', ');
+      return { id, name, urls, started: status === 'started', learner: learner === 'true' };
+    });
+
+/** Who is in etcd, and whom each of them knows as its peers. */
+function membersView(/** @type {Context} */ { words }, /** @type {Member[]} */ members) {
+  const named = (/** @type {Member} */ one) => one.name || one.id;
+  return h(
+    'div.members',
+    { key: 'members' },
+    h('b', null, words.t('commands.members', { n: members.length })),
+    h(
+      'ul',
+      null,
+      members.map((one) => {
+        const peers = members.filter((other) => other.id !== one.id);
+        const known = peers.map(named).join(', ');
+        return h(
+          'li',
+          { key: one.id },
+          h('code', { title: `${one.id} ${one.urls}` }, named(one)),
+          ' ',
+          known ? words.t('commands.peers', { names: known }) : words.t('commands.alone'),
+          one.started ? null : ` · ${words.t('commands.unstarted')}`,
+          one.learner ? ` · ${words.t('commands.learner')}` : null,
+        );
+      }),
+    ),
+  );
+}

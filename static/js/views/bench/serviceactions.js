@@ -1,0 +1,40 @@
+// @ts-check
+/** One request to a Service, and what is answered. */
+import { answerLines } from '../../core/commands/answers.js';
+import { answered } from './commandactions.js';
+
+/** @typedef {import('../page/app.js').App} App */
+
+const LINE_MAX = 120;
+
+/** @param {App} app */
+export function serviceActions(app) {
+  const { ui } = app;
+  return {
+    /** @param {import('../../core/cluster/services.js').Service} service */
+    async askService(service) {
+      const { namespace, name, port } = service;
+      if (app.player.past) app.player.goLive();
+      Object.assign(ui, { selected: null, focus: '' });
+      app.player.follow = {};
+      app.player.playing = true;
+      const path = `/api/v1/namespaces/${namespace}/services/${name}:${port}/proxy/`;
+      await answered(app, `kubectl get --raw ${path}  # ${ui.user}`, async () =>
+        linesOf(await app.api.askService(service, ui.user)),
+      );
+    },
+  };
+}
+
+/** @param {{code: number, answer: string}} said */
+function linesOf({ code, answer }) {
+  if (code < 400) {
+    const text = answer.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
+    return [{ failed: false, text: `${code}  ${text.slice(0, LINE_MAX)}` }];
+  }
+  try {
+    return answerLines(JSON.parse(answer)).slice(0, 1);
+  } catch {
+    return [{ failed: true, text: `${code}  ${answer.slice(0, LINE_MAX)}` }]; // the pod's own words
+  }
+}

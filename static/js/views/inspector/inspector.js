@@ -1,0 +1,445 @@
+// @ts-check
+/** The inspector: the sentence first, then why, what, object and raw; one action; the source. */
+import { explain } from '../../core/explain/index.js';
+import { storyOf } from '../../core/story/story.js';
+import { duration } from '../../core/text/words.js';
+import { h, render } from '../kit/dom.js';
+import { glyph, podGlyph } from '../kit/glyphs.js';
+import { explained } from '../kit/glossary.js';
+import { faultView } from './faults.js';
+import { formsView } from './forms.js';
+import { objectMenu } from './objectmenu.js';
+import { chapterOf } from '../time/chapters.js';
+import { piecesOf, say } from '../kit/parts.js';
+import { questions } from '../begin/questions.js';
+import { findings } from '../time/find.js';
+import { compareButton } from './revisions.js';
+import { comparison } from '../forks/comparison.js';
+
+/** @typedef {import('../kit/parts.js').Context} Context */
+/** @typedef {import('../../core/explain/index.js').Block} Block */
+/** @template {Block['type']} T @typedef {Extract<Block, {type: T}>} BlockOf */
+
+/** @param {Context} ctx @returns {import('../../core/explain/index.js').Explanation} */
+export function explanationOf(ctx) {
+  return explain(
+    {
+      index: ctx.index,
+      state: ctx.state,
+      current: ctx.current,
+      selected: ctx.ui.selected,
+      crowd: ctx.focus === 'crowd',
+      version: ctx.meta.version,
+      clock: ctx.clock,
+      loading: ctx.player.loading,
+      more: ctx.player.quick && !ctx.state.held,
+    },
+    ctx.words,
+  );
+}
+
+let scrolled = '';
+
+/**
+ * @param {HTMLElement} host @param {Context} ctx
+ * @param {import('../../core/explain/index.js').Explanation} said
+ */
+export function renderInspector(host, ctx, said) {
+  const { ui, act, words } = ctx;
+  if (ui.find !== null) {
+    render(host, findings(ctx));
+    return;
+  }
+  const compared = comparison(ctx);
+  if (compared) {
+    render(host, compared);
+    return;
+  }
+  const tabs = said.tabs.filter((tab) => tab.blocks.length);
+  const isRaw = ui.tab === 'raw' && said.raw.length > 0;
+  const chosen = isRaw ? null : tabs.find((tab) => tab.id === ui.tab) || tabs[0];
+  render(
+    host,
+    h(
+      'div.head',
+      { key: 'head' },
+      chapterLine(ctx),
+      h('div.crumb', null, said.crumb),
+      h('h1', null, headline(said.title, words)),
+    ),
+    tabs.length > 1
+      ? h(
+          'div.tabs',
+          { key: 'tabs', role: 'tablist' },
+          tabs.map((tab) =>
+            h(
+              'button',
+              {
+                key: tab.id,
+                role: 'tab',
+                id: `tab-${tab.id}`,
+                'aria-selected': String(tab === chosen),
+                'aria-controls': 'inspector-body',
+                onClick: () => act.tab(tab.id),
+              },
+              tab.label,
+            ),
+          ),
+        )
+      : null,
+    h(
+      'div.scroll',
+      {
+        key: 'body',
+        id: 'inspector-body',
+        role: chosen ? 'tabpanel' : 'region',
+        'aria-labelledby': chosen && tabs.length > 1 ? `tab-${chosen.id}` : false,
+        'aria-label': chosen ? false : words.t('tab.raw'),
+        tabindex: '0',
+      },
+      (chosen ? chosen.blocks : said.raw).map((block, i) => blockView(ctx, block, i)),
+    ),
+    action(ctx),
+    h(
+      'footer',
+      { key: 'foot' },
+      badge(ctx, said, isRaw),
+      said.source ? sourceView(said.source) : null,
+    ),
+  );
+  const place = `${said.crumb} ${chosen ? chosen.id : 'raw'} ${words.lang}`;
+  if (place !== scrolled) /** @type {HTMLElement} */ (host.querySelector('.scroll')).scrollTop = 0;
+  scrolled = place;
+}
+
+/**
+ * How this is known; behind it the records themselves.
+ * @param {Context} ctx @param {import('../../core/explain/index.js').Explanation} said
+ * @param {boolean} isRaw
+ */
+function badge({ words, act }, said, isRaw) {
+  if (!said.raw.length) return h('span.badge', { key: 'badge' }, said.badge);
+  const label = words.t('raw.show', { badge: said.badge });
+  return h(
+    'button.badge',
+    {
+      key: 'badge',
+      'aria-pressed': String(isRaw),
+      'aria-label': label,
+      title: label,
+      onClick: () => act.tab(isRaw ? 'why' : 'raw'),
+    },
+    said.badge,
+  );
+}
+
+/** Which chapter this is, and its sentence. @param {Context} ctx */
+function chapterLine(ctx) {
+  const here = ctx.ui.selected || ctx.focus === 'crowd' ? null : chapterOf(ctx);
+  if (!here) return null;
+  const crumb = ctx.words.t('chapter.crumb', { at: here.at + 1, of: here.of, name: here.name });
+  const text = explained([{ text: here.text, as: '' }], ctx.words);
+  return h('div.chapter', null, h('b', null, crumb), ' ', h('span', null, text));
+}
+
+/**
+ * With its words explained; a very long name breaks where its words begin.
+ * @param {string} title @param {import('../../core/text/words.js').Words} words
+ */
+const headline = (title, words) =>
+  explained([{ text: title, as: '' }], words).map((part) =>
+    typeof part === 'string' ? breakable(part) : part,
+  );
+
+/** @param {string} text */
+function breakable(text) {
+  return text
+    .split(/(\w{20,})/)
+    .flatMap((word, at) => (at % 2 ? word.split(/(?<=[a-z])(?=[A-Z])/) : [word]))
+    .map((part, i) => (i ? [h('wbr', null), part] : part));
+}
+
+/** A path is code, a sentence is not. @param {string} source */
+function sourceView(source) {
+  if (!/ .*\.go/.test(source)) return source;
+  const parts = source.split('/');
+  return h(
+    'code',
+    null,
+    parts.map((part, i) => (i < parts.length - 1 ? [`${part}/`, h('wbr', null)] : part)),
+  );
+}
+
+/** One, always at the same place, and what can be done with an object. @param {Context} ctx */
+function action(ctx) {
+  const { ui, act, words, player } = ctx;
+  const one = (
+    /** @type {string} */ key,
+    /** @type {string} */ sign,
+    /** @type {any} */ onClick,
+    params = {},
+  ) =>
+    h(
+      'div.action',
+      { key: 'action' },
+      h('button.go.quiet', { onClick }, glyph(sign), words.t(key, params)),
+      objectMenu(ctx),
+    );
+  if (ui.selected?.type === 'pod') {
+    const { key } = ui.selected;
+    return player.follow.pod === key
+      ? one('inspector.unfollow', 'back', () => act.unfollow())
+      : one('inspector.follow', 'mark', () => act.followPod(key));
+  }
+  if (ui.selected) return one('inspector.live', 'back', () => act.select(null));
+  const close = ctx.current.hop;
+  if (
+    close &&
+    close.kind === 'response' &&
+    close.code === 403 &&
+    ui.lastApplied &&
+    player.drives &&
+    !player.behind
+  ) {
+    return one('inspector.runAs', 'play', () => act.resend(), { user: ctx.meta.users[0] });
+  }
+  return null;
+}
+
+/** @param {Context} ctx @param {Block} block @param {number} i */
+export function blockView(ctx, block, i) {
+  const key = `${i}${block.type}`;
+  switch (block.type) {
+    case 'p':
+      return h('p', { key }, explained(block.text, ctx.words));
+    case 'h':
+      return h(
+        'h2',
+        { key, class: block.tone ? `is-${block.tone}` : '' },
+        block.glyph ? glyph(block.glyph) : null,
+        block.text,
+      );
+    case 'code':
+      return h('div.code', { key, tabindex: '0' }, block.text);
+    case 'fold':
+      return h(
+        'details.fold',
+        { key: `${key}${block.title}` },
+        h('summary', null, block.title),
+        h('div.code', { tabindex: '0' }, block.text),
+      );
+    case 'tree':
+      return tree(block, key);
+    case 'diff':
+      return diff(ctx, block, key);
+    case 'rules':
+      return h(
+        'ul.rules',
+        { key },
+        block.items.map((item) =>
+          h(
+            `li.is-${item.tone || item.verdict}`,
+            null,
+            glyph(item.verdict),
+            h('span', null, piecesOf(item.title), item.small ? h('small', null, item.small) : null),
+          ),
+        ),
+      );
+    case 'ways':
+      return h(
+        'ul.ways',
+        { key },
+        block.items.map((item) =>
+          h('li', null, h('code', null, item.code), h('small', null, item.small)),
+        ),
+        ctx.player.drives
+          ? h(
+              'li',
+              { key: 'try' },
+              h(
+                'button.act',
+                { title: ctx.words.t('fork.tryText'), onClick: () => ctx.act.fork() },
+                glyph('layers'),
+                ctx.words.t('fork.try'),
+              ),
+            )
+          : null,
+      );
+    case 'story':
+      return story(ctx, block, key);
+    case 'facts':
+      return h(
+        'dl.facts',
+        { key },
+        block.rows.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]),
+      );
+    case 'table':
+      return table(block, key);
+    case 'links':
+      return h(
+        'ul.links',
+        { key },
+        block.items.map((item) =>
+          h('li', null, h('button.link', { onClick: () => ctx.act.visit(item.seq) }, item.text)),
+        ),
+      );
+    case 'compare':
+      return compareButton(ctx, block, key);
+    case 'fault':
+      return faultView(ctx, block, key);
+    case 'forms':
+      return formsView(ctx, block.seq, key);
+    case 'pods':
+      return pods(ctx, block, key);
+    case 'cards':
+      return questions(ctx, key);
+    default:
+      return legend(ctx, key);
+  }
+}
+
+/**
+ * Who contains whom: a step to the right for each level.
+ * @param {BlockOf<'tree'>} block @param {string} key
+ */
+function tree(block, key) {
+  return h(
+    'ul.rules.nest',
+    { key },
+    block.items.map((/** @type {import('../../core/explain/index.js').TreeLine} */ item) =>
+      h(
+        `li.is-${item.verdict}`,
+        { style: { '--depth': String(item.depth) } },
+        glyph(item.verdict),
+        h('span', null, piecesOf(item.title), item.small ? h('small', null, item.small) : null),
+      ),
+    ),
+  );
+}
+
+/** @param {Context} ctx @param {BlockOf<'diff'>} block @param {string} key */
+function diff(ctx, block, key) {
+  const cls = { '+': 'add', '-': 'gone', '…': 'fold', ' ': '' };
+  return h(
+    'div.diff',
+    { key, role: 'group', tabindex: '0', 'aria-label': ctx.words.t('diff.label') },
+    block.lines.map((line) =>
+      h(
+        'div',
+        { class: /** @type {any} */ (cls)[line.sign] },
+        line.text || (line.sign === '…' ? '⋯' : ' '),
+      ),
+    ),
+  );
+}
+
+/** @param {BlockOf<'table'>} block @param {string} key */
+function table(block, key) {
+  return h(
+    'table.scores',
+    { key },
+    h(
+      'thead',
+      null,
+      h(
+        'tr',
+        null,
+        block.head.map((/** @type {string} */ t) => (t ? h('th', { scope: 'col' }, t) : h('td'))),
+      ),
+    ),
+    h(
+      'tbody',
+      null,
+      block.rows.map((/** @type {string[]} */ row) =>
+        h(
+          'tr',
+          null,
+          row.map((cell, i) => h(i ? 'td' : 'th', i ? null : { scope: 'row' }, cell)),
+        ),
+      ),
+    ),
+    block.foot
+      ? h(
+          'tfoot',
+          null,
+          h(
+            'tr',
+            null,
+            block.foot.map((/** @type {string} */ cell, /** @type {number} */ i) =>
+              h(i ? 'td' : 'th', i ? null : { scope: 'row' }, cell),
+            ),
+          ),
+        )
+      : null,
+  );
+}
+
+/** @param {Context} ctx @param {BlockOf<'story'>} block @param {string} key */
+function story(ctx, block, key) {
+  const here = block.rows.at(-1);
+  const ahead = storyOf(ctx.whole, block.key).rows.filter((row) => row.seq > ctx.state.seq);
+  return h(
+    'ol.story',
+    { key },
+    [...block.rows, ...ahead].map((row) =>
+      h(
+        'li',
+        {
+          key: `${row.seq}${row.key}`,
+          class: [
+            row === here ? 'here' : ahead.includes(row) ? 'ghost' : '',
+            row.critical ? 'crit' : '',
+          ].join(' '),
+        },
+        h('span.t', null, row.t ? `+${duration(row.t)}` : '0'),
+        h('span.d', null),
+        h(
+          'span.s',
+          null,
+          h(
+            'button',
+            {
+              'aria-current': row === here ? 'step' : false,
+              onClick: () => ctx.act.visit(row.seq),
+            },
+            say(ctx.words, row.key, row.params),
+          ),
+          row.rev ? [' ', h('small', null, `r${row.rev}`)] : null,
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Context} ctx @param {BlockOf<'pods'>} block @param {string} key */
+function pods(ctx, block, key) {
+  return h(
+    'ul.cards',
+    { key },
+    block.items.map((item) =>
+      h(
+        'li',
+        { key: item.key },
+        h(
+          'button',
+          {
+            onClick: () => ctx.act.selectPod(item.key),
+          },
+          glyph(podGlyph(item.stage)),
+          h('span', null, h('b', null, item.text), h('small', null, item.small)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Context} ctx @param {string} key */
+export function legend(ctx, key) {
+  return h(
+    'ul.legend',
+    { key },
+    ['allow', 'noop', 'change', 'skip', 'deny', 'wait'].map((sign) =>
+      h(`li.is-${sign}`, { key: sign }, glyph(sign), ctx.words.t(`sign.${sign}`)),
+    ),
+  );
+}
