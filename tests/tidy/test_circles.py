@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+import os
+import re
+from collections.abc import Callable, Container, Iterator
+from pathlib import Path
+
+import pytest
 
 from tests.tidy import sources
 
+# at run time: what a script names in a comment for its type is not loaded
+SCRIPT_IMPORT = re.compile(r"^(?:import|export)[^;]*? from '(\.[^']+)';", re.M | re.S)
+
 
 def test_imports_go_one_way() -> None:
-    assert [" <-> ".join(circle) for circle in _circles()] == []
+    assert _circles(_graph()) == []
 
 
-def _circles() -> list[tuple[str, ...]]:
+def test_the_scripts_imports_go_one_way() -> None:
+    graph = _script_graph()
+    assert len(graph) > 100
+    assert _circles(graph) == []
+
+
+def test_the_rooms_of_the_page_are_floors() -> None:
+    rooms = _rooms(_script_graph(), lambda script: str(Path(script).parent))
+    assert len(rooms) > 15
+    assert _circles(rooms) == []
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_the_packages_are_floors(depth: int) -> None:
+    rooms = _rooms(_graph(), lambda module: ".".join(module.split(".")[:depth]))
+    assert len(rooms) > 25
+    assert _circles(rooms) == []
+
+
+def _rooms(graph: dict[str, list[str]], room_of: Callable[[str], str]) -> dict[str, list[str]]:
+    """Room -> the other rooms that its modules import from."""
+    rooms: dict[str, set[str]] = {}
+    for module, needed in graph.items():
+        rooms.setdefault(room_of(module), set()).update(room_of(one) for one in needed)
+    return {room: sorted(needed - {room}) for room, needed in rooms.items()}
+
+
+def _circles(graph: dict[str, list[str]]) -> list[str]:
     """Groups of modules of which each needs all others. Models Tarjan's algorithm."""
-    graph = _graph()
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []
@@ -37,7 +71,20 @@ def _circles() -> list[tuple[str, ...]]:
     for module in graph:
         if module not in numbers:
             visit(module)
-    return out
+    return [" <-> ".join(circle) for circle in out]
+
+
+def _script_graph() -> dict[str, list[str]]:
+    """Script of the page -> the scripts that it loads."""
+    pages = [path for path in sources.scripts() if path.is_relative_to(sources.ROOT / "static")]
+    return {
+        sources.name(path): sorted(
+            os.path.normpath(os.path.join(os.path.dirname(sources.name(path)), needed))
+            for needed in SCRIPT_IMPORT.findall(path.read_text())
+        )
+        for path in pages
+        if path.suffix == ".js"
+    }
 
 
 def _graph() -> dict[str, list[str]]:

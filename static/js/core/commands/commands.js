@@ -38,6 +38,7 @@ const KNOWN = {
   uncordon: [],
   delete: [],
 };
+export const ALL_KEYS = 'etcdctl get / --prefix --keys-only';
 export const KUBECTL = Object.freeze(Object.keys(KNOWN));
 const SHORT = /** @type {Record<string, string>} */ ({
   cm: 'configmaps',

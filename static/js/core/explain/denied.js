@@ -6,7 +6,7 @@ import { askedBlocks } from './asked.js';
 import { code, explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
 import { gateSource, pluginSource } from '../trace/facts.js';
 import { isOrdinary } from '../request/corridor.js';
-import { classText, whatBlocks } from './gates.js';
+import { classText, whatBlocks } from './request.js';
 import { authorizerBlocks, readFrom, reasons } from './reasons.js';
 import { stepBlocks } from './steps.js';
 import { classOf } from '../trace/startup.js';

@@ -1,67 +1,21 @@
 // @ts-check
 /** What a gate, an admission plugin or a whole request did, and what would have changed it. */
-import { gateOf, gateSource, gatesOf, pluginSource } from '../trace/facts.js';
-import { httpMethod, kindOf, pluralOf } from '../trace/records.js';
-import { duration } from '../text/words.js';
+import { gateSource, gatesOf, pluginSource } from '../trace/facts.js';
+import { kindOf, pluralOf } from '../trace/records.js';
 import { difference, patchLines } from '../text/yaml.js';
 import { gateRows, nameOf, STOPPED, writeOf } from '../request/corridor.js';
 import { admissionOrder, classOf } from '../trace/startup.js';
 import { askedBlocks } from './asked.js';
-import {
-  asYaml,
-  code,
-  explanation,
-  facts,
-  h,
-  json,
-  p,
-  said,
-  sourceText,
-  tab,
-  whyTab,
-} from './blocks.js';
+import { code, explanation, h, json, facts, p, said, sourceText, tab, whyTab } from './blocks.js';
 import { explainDenied } from './denied.js';
 import { reasons } from './reasons.js';
+import { classText, crumb, formBlocks, objectBlocks, requestFacts, whatBlocks } from './request.js';
 import { stepBlocks } from './steps.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
 /** @typedef {import('../text/words.js').Words} Words */
-/** @typedef {import('../trace/index.js').Index} Index */
 /** @typedef {import('../trace/index.js').Span} Span */
-
-/** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
-export function crumb(model, span, gate, words) {
-  const open = /** @type {any} */ (span.open);
-  const gates = gatesOf(model.index);
-  if (!gate)
-    return words.t('crumb.request', {
-      number: numberOf(model.index, span) || '…',
-      what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
-    });
-  return words.t('crumb.gate', {
-    number: numberOf(model.index, span) || '…',
-    what: `${httpMethod(open.verb)} ${open.subresource || pluralOf(open.resource)}`,
-    at: gates.findIndex(({ name }) => name === gate) + 1,
-    of: gates.length,
-  });
-}
-
-/**
- * Which request of its command this is, from 1; 0 when those before it are not here.
- * @param {Index} index @param {Span} span
- */
-export function numberOf(index, span) {
-  const root = span.roots[span.roots.length - 1];
-  if (root !== span.seq && !index.covers(root)) return 0;
-  let number = 0;
-  const { requests } = index;
-  for (let i = requests.length - 1; i >= 0 && requests[i].seq >= root; i -= 1) {
-    const other = requests[i];
-    if (other.seq <= span.seq && other.cls === 'change' && other.roots.includes(root)) number += 1;
-  }
-  return Math.max(1, number);
-}
 
 // a gate of which neither the start record nor any other says anything
 /** @type {import('../request/corridor.js').GateRow} */
@@ -226,12 +180,6 @@ function pluginList(index, row, words) {
   return blocks;
 }
 
-/** @param {string} label @param {Words} words */
-export function classText(label, words) {
-  const key = `class.${label.replace(/ /g, '')}`;
-  return words.has(key) ? words.t(key) : label;
-}
-
 /** As it begins and ends in its language. @param {string} text */
 function sentence(text) {
   if (/[\u3400-\u9fff]/.test(text)) return `${text}。`;
@@ -284,82 +232,6 @@ function pluginFacts(record) {
     account: account ? account.value : 'default',
     priority: priority ? String(priority.value) : '0',
   };
-}
-
-/** @param {Model} model @param {Span} span @param {string} gate @param {Words} words */
-export function whatBlocks(model, span, gate, words) {
-  const { cost } = gateOf(model.index, gate);
-  return [
-    p(words, `gate.${gate}.what`),
-    ...requestFacts(model, span, words, [
-      [words.t('fact.modelledCost'), cost ? duration(cost) : ''],
-    ]),
-  ];
-}
-
-/**
- * @param {Model} model @param {Span} span @param {Words} words @param {[string, any][]} [more]
- * @returns {Block[]}
- */
-export function requestFacts(model, span, words, more = []) {
-  const open = /** @type {any} */ (span.open);
-  return [
-    facts([
-      [words.t('fact.request'), `${httpMethod(open.verb)} ${open.path}`],
-      [words.t('fact.client'), open.client],
-      [words.t('fact.user'), span.user?.name],
-      [words.t('fact.groups'), (span.user?.groups || []).join(', ')],
-      [
-        words.t('fact.answer'),
-        span.close ? /** @type {any} */ (span.close).code : words.t('fact.open'),
-      ],
-      ...more,
-    ]),
-  ];
-}
-
-/** @param {Model} model @param {Span} span @param {any} record @param {Words} words */
-export function objectBlocks(model, span, record, words) {
-  const ops = record && (record.ops || record.detail?.ops);
-  const write = writeOf(span);
-  /** @type {Block[]} */ const blocks = [];
-  if (ops && ops.length) {
-    blocks.push(h(words.t('object.step')), { type: 'diff', lines: patchLines(ops) });
-  }
-  if (write) {
-    const before = model.index.before(write);
-    const lines = before ? difference(before.object, write.object) : [];
-    if (lines.length) {
-      blocks.push(
-        h(words.t('object.diff', { rev: String(write.rev), before: String(before?.rev) })),
-        { type: 'diff', lines },
-      );
-    } else blocks.push(h(words.t('object.at', { rev: String(write.rev) })), asYaml(write.object));
-  } else {
-    const all = span.records.flatMap((r) => opsOf(r));
-    if (all.length > (ops || []).length) {
-      blocks.push(h(words.t('object.sofar')), { type: 'diff', lines: patchLines(all) });
-    }
-  }
-  return blocks.length ? blocks : [p(words, 'object.none')];
-}
-
-/** What a gate or a plugin changed. @param {import('../trace/records.js').TraceRecord} record */
-function opsOf(record) {
-  if (record.kind === 'plugin') return record.ops;
-  return record.kind === 'gate' ? record.detail?.ops || [] : [];
-}
-
-// where bytes become an object, and where an object becomes bytes
-const FORMED = ['', 'decode', 'etcd'];
-
-/**
- * The forms of what a request carried: only where it carried something.
- * @param {Span} span @param {string} gate @returns {Block[]}
- */
-export function formBlocks(span, gate) {
-  const carries = span.records.some((r) => r.kind === 'write' || opsOf(r).length > 0);
-  return carries && FORMED.includes(gate) ? [{ type: 'forms', seq: span.seq }] : [];
 }
 
 /** @param {Model} model @param {Span} span @param {Words} words */

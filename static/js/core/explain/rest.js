@@ -6,7 +6,7 @@ import { outcomeOf, rootOutcome, sayOutcome, sinceOf } from '../outcome/index.js
 import { kindOf } from '../trace/records.js';
 import { duration } from '../text/words.js';
 import { explanation, facts, h, p, tab } from './blocks.js';
-import { objectBlocks } from './gates.js';
+import { objectBlocks } from './request.js';
 
 /** @typedef {import('./index.js').Model} Model */
 

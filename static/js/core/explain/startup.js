@@ -3,7 +3,7 @@
 import { nested } from '../trace/startup.js';
 import { duration } from '../text/words.js';
 import { facts, fold, h, p } from './blocks.js';
-import { classText } from './gates.js';
+import { classText } from './request.js';
 import { treeItem } from './reasons.js';
 
 /** @typedef {import('./index.js').Block} Block */

@@ -2,7 +2,7 @@
 /** A stream into a node: the way it takes, what both ends agreed on, what passed, how it ended. */
 import { bytesText, streamOf } from '../cluster/streams.js';
 import { explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
-import { crumb, requestFacts } from './gates.js';
+import { crumb, requestFacts } from './request.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */

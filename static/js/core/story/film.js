@@ -6,11 +6,19 @@
  * Pure questions to an Index and a trail: seqs in, seqs out.
  */
 import { lastAtMost } from '../trace/index.js';
-import { isStop } from './follow.js';
 
 /** @typedef {import('../trace/index.js').Index} Index */
 /** @typedef {import('../trace/index.js').Span} Span */
 /** @typedef {import('../trace/records.js').TraceRecord} TraceRecord */
+
+// kinds of record at which a step stops
+const STOPS = new Set(['request', 'gate', 'plugin', 'stream', 'work', 'schedule', 'kubelet']);
+
+/** Whether stepping hop by hop stops here. @param {TraceRecord} record */
+export function isStop(record) {
+  if (STOPS.has(record.kind)) return true;
+  return record.kind === 'response' && /** @type {any} */ (record).code >= 400;
+}
 
 // something that has not ended after so long in virtual time is not waited for
 const PATIENCE_US = 2_000_000;

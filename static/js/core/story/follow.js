@@ -4,7 +4,7 @@
  * that changes something, and all that it caused; or one pod, from its creation on.
  * Pure questions to an Index; nothing here is remembered but the pods' trails.
  */
-import { toldNext } from './film.js';
+import { isStop, toldNext } from './film.js';
 import { lastAtMost } from '../trace/index.js';
 
 /** @typedef {import('../trace/index.js').Index} Index */
@@ -26,15 +26,6 @@ import { lastAtMost } from '../trace/index.js';
 
 // a record belongs to one of the newest commands, or to none that is looked for
 const ROOTS_LOOKED_AT = 8;
-// kinds of record at which a step stops
-const STOPS = new Set(['request', 'gate', 'plugin', 'stream', 'work', 'schedule', 'kubelet']);
-
-/** Whether stepping hop by hop stops here. @param {TraceRecord} record */
-export function isStop(record) {
-  if (STOPS.has(record.kind)) return true;
-  return record.kind === 'response' && /** @type {any} */ (record).code >= 400;
-}
-
 /** Whether stepping by request stops here. @param {Index} index @param {TraceRecord} record */
 export function isRequestStop(index, record) {
   if (record.kind === 'work') return true;

@@ -4,7 +4,7 @@
  * gates with nothing to say only when they appear for the first time; what repeats is counted.
  * A stop is shown as long as its sentence takes to read. Pure; wall time comes in as numbers.
  */
-import { isStop } from './follow.js';
+import { isStop } from './film.js';
 import { isOrdinary, writeOf } from '../request/corridor.js';
 
 /** @typedef {import('../trace/records.js').TraceRecord} TraceRecord */

@@ -369,6 +369,14 @@ export class Index {
     this.trails.set(span.seq, [span.seq, ...span.records.map((r) => r.seq)]);
   }
 
+  /** A write is told together with its gate, right after it. @param {number} seq */
+  settled(seq) {
+    const record = this.record(seq);
+    const span = record && record.kind === 'write' ? this.spans.get(record.span) : null;
+    const gate = span && span.records.find((r) => r.seq > seq && r.kind === 'gate');
+    return gate ? gate.seq : seq;
+  }
+
   /** @param {number[]} revs */
   _rootsOf(revs) {
     /** @type {number[]} */ const roots = [];

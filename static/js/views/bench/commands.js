@@ -1,6 +1,6 @@
 // @ts-check
 /** The place for commands: a field for a manifest or a line, and beneath it the answers. */
-import { KUBECTL, isLine } from '../../core/commands/commands.js';
+import { ALL_KEYS, KUBECTL, isLine } from '../../core/commands/commands.js';
 import { deployment } from '../../core/commands/scenarios.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
@@ -25,11 +25,10 @@ import { readOnly } from '../kit/parts.js';
  * @property {boolean} learner
  */
 
-export const KEYS = 'etcdctl get / --prefix --keys-only';
 const EXAMPLES = Object.freeze([
   'kubectl create deployment web --image=nginx --replicas=3',
   'kubectl scale deployment/web --replicas=5',
-  KEYS,
+  ALL_KEYS,
   'etcdctl get /registry/namespaces/default -w json',
   'etcdctl endpoint status -w table',
   'etcdctl member list -w table',

@@ -2,7 +2,7 @@
 /** What is done from an object's menu: one request each, shown as the line of kubectl. */
 import { answerLines } from '../../core/commands/answers.js';
 import { answered } from './commandactions.js';
-import { copy } from '../time/find.js';
+import { copy } from '../kit/clipboard.js';
 
 /** @typedef {import('../page/app.js').App} App */
 /** @typedef {import('../../core/commands/acts.js').Act} Act */

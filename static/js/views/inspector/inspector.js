@@ -1,6 +1,5 @@
 // @ts-check
 /** The inspector: the sentence first, then why, what, object and raw; one action; the source. */
-import { explain } from '../../core/explain/index.js';
 import { storyOf } from '../../core/story/story.js';
 import { duration } from '../../core/text/words.js';
 import { h, render } from '../kit/dom.js';
@@ -19,24 +18,6 @@ import { comparison } from '../forks/comparison.js';
 /** @typedef {import('../kit/parts.js').Context} Context */
 /** @typedef {import('../../core/explain/index.js').Block} Block */
 /** @template {Block['type']} T @typedef {Extract<Block, {type: T}>} BlockOf */
-
-/** @param {Context} ctx @returns {import('../../core/explain/index.js').Explanation} */
-export function explanationOf(ctx) {
-  return explain(
-    {
-      index: ctx.index,
-      state: ctx.state,
-      current: ctx.current,
-      selected: ctx.ui.selected,
-      crowd: ctx.focus === 'crowd',
-      version: ctx.meta.version,
-      clock: ctx.clock,
-      loading: ctx.player.loading,
-      more: ctx.player.quick && !ctx.state.held,
-    },
-    ctx.words,
-  );
-}
 
 let scrolled = '';
 

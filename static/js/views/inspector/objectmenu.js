@@ -4,9 +4,9 @@
  * be copied, and by a real request.
  */
 import { actsOf, editLine, goesWith, isScaled, replicasOf } from '../../core/commands/acts.js';
-import { objectsOf } from '../../core/cluster/objects.js';
 import { isFork } from '../../core/cluster/forks.js';
-import { kindOf, objectKey } from '../../core/trace/records.js';
+import { kindOf } from '../../core/trace/records.js';
+import { chosenObject } from '../kit/chosen.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
 import { menu } from '../kit/parts.js';
@@ -28,21 +28,6 @@ const SIGNS = {
   delete: 'podEnd',
 };
 const REPLICAS_MAX = 10_000;
-
-/** The newest of what is chosen, up to the cursor; null for what is no object, or gone. */
-export function chosenObject(/** @type {Pick<Context, 'ui'|'index'|'state'>} */ ctx) {
-  const { ui, index, state } = ctx;
-  const { selected } = ui;
-  if (!selected) return null;
-  const key =
-    selected.type === 'node'
-      ? objectKey('nodes', '', selected.name)
-      : selected.type === 'rev'
-        ? index.byRev.get(selected.rev)?.key
-        : 'key' in selected && selected.key;
-  const write = key ? objectsOf(state, key.split('/', 1)[0]).get(key) : null;
-  return write?.object ? write : null;
-}
 
 /** Beside the action of the inspector. @param {Context} ctx */
 export function objectMenu(ctx) {

@@ -8,7 +8,7 @@ import { outcomeOf, sayOutcome } from '../../core/outcome/index.js';
 import { kindOf } from '../../core/trace/records.js';
 import { h } from '../kit/dom.js';
 import { glyph, podGlyph } from '../kit/glyphs.js';
-import { chosenObject } from '../inspector/objectmenu.js';
+import { chosenObject } from '../kit/chosen.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
 /** @typedef {import('../../core/trace/records.js').WriteRecord} WriteRecord */

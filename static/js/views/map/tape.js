@@ -4,7 +4,7 @@ import { activityOf } from '../../core/timeline/activity.js';
 import { lastRecordAt } from '../../core/trace/index.js';
 import { pluralOf } from '../../core/trace/records.js';
 import { nameOf } from '../../core/request/corridor.js';
-import { KEYS } from '../bench/commands.js';
+import { ALL_KEYS } from '../../core/commands/commands.js';
 import { h } from '../kit/dom.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
@@ -54,7 +54,11 @@ export function tape(ctx) {
       player.drives
         ? h(
             'button.link',
-            { title: KEYS, 'aria-label': words.t('tape.keys'), onClick: () => act.suggest(KEYS) },
+            {
+              title: ALL_KEYS,
+              'aria-label': words.t('tape.keys'),
+              onClick: () => act.suggest(ALL_KEYS),
+            },
             h('b', null, 'etcd'),
           )
         : h('b', null, 'etcd'),

@@ -110,7 +110,7 @@ function transport(app) {
     visit(seq) {
       app.moved();
       ui.selected = null;
-      app.player.seek(settled(app, seq));
+      app.player.seek(app.history.index.settled(seq));
       app.draw();
     },
     /** @param {number} t */
@@ -164,15 +164,6 @@ function transport(app) {
       sent([...list, { id: `gate-${gate}`, kind: 'gate', gate, ...about }]);
     },
   };
-}
-
-/** A write is told together with its gate, right after it. @param {App} app @param {number} seq */
-export function settled(app, seq) {
-  const { index } = app.history;
-  const record = index.record(seq);
-  const span = record && record.kind === 'write' ? index.spans.get(record.span) : null;
-  const gate = span && span.records.find((r) => r.seq > seq && r.kind === 'gate');
-  return gate ? gate.seq : seq;
 }
 
 /** @param {App} app */
@@ -229,7 +220,7 @@ function looking(app) {
     selectRev(write) {
       if (write.seq > app.player.cursor || app.player.past) {
         app.moved();
-        app.player.seek(settled(app, write.seq));
+        app.player.seek(app.history.index.settled(write.seq));
       }
       set({ selected: { type: 'rev', rev: write.rev }, tab: 'why' });
     },

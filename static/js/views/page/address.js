@@ -2,7 +2,6 @@
 /** The address of the page: where it leads when it is opened, and what it says afterwards. */
 import { queryOf, viewOf } from '../../core/text/address.js';
 import { isFork } from '../../core/cluster/forks.js';
-import { settled } from './actions.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -58,7 +57,7 @@ export class Address {
     const { index, head } = app.history;
     const isThere = seq >= Math.max(1, app.history.first) && seq <= head.seq;
     const isLeft = rest && app.player.cursor !== cursor; // somebody went on meanwhile
-    if (isThere && !isLeft) app.player.seek(hop || settled(app, seq));
+    if (isThere && !isLeft) app.player.seek(hop || app.history.index.settled(seq));
     if (!isThere) {
       const [first, last] = [index.writes[0]?.rev || head.rev, head.rev].map(String);
       const isAhead = rev > head.rev || hop > head.seq;

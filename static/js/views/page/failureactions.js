@@ -1,7 +1,6 @@
 // @ts-check
 /** From what is not as wanted to the hop that failed, one after the other. */
 import { failedAt, summaryOf } from '../../core/outcome/index.js';
-import { settled } from './actions.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('../../core/outcome/sentence.js').Outcome} Outcome */
@@ -18,7 +17,7 @@ export function failureActions(app) {
     const isPod = write.resource === 'pods';
     app.moved();
     app.player.follow = isPod ? { pod: write.key } : {};
-    app.player.seek(settled(app, failedAt(index, write)));
+    app.player.seek(app.history.index.settled(failedAt(index, write)));
     visited = one.write.key;
     const selected = isPod ? null : { type: /** @type {'object'} */ ('object'), key: write.key };
     Object.assign(app.ui, { selected, tab: 'why', focus: '' });

@@ -1,7 +1,7 @@
 // @ts-check
 /** Bookmarks: titled pennants on the time axis, kept with the recording, or with the cluster. */
 import { traces } from '../../net/api.js';
-import { explanationOf } from '../inspector/inspector.js';
+import { explanationOf } from '../kit/explanation.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
 import { scaleOf } from './plot.js';

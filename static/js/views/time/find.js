@@ -4,9 +4,9 @@ import { Finder, HITS_MAX, hitBeside, SORTS } from '../../core/request/search.js
 import { nameOf } from '../../core/request/corridor.js';
 import { httpMethod, kindOf } from '../../core/trace/records.js';
 import { duration } from '../../core/text/words.js';
+import { copy } from '../kit/clipboard.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
-import { settled } from '../page/actions.js';
 
 /** @typedef {import('../page/app.js').App} App */
 /** @typedef {import('../kit/parts.js').Context} Context */
@@ -57,24 +57,11 @@ export function findActions(app) {
     /** @param {Hit} hit */
     visitHit(hit) {
       app.moved();
-      app.player.seek(settled(app, hit.to));
+      app.player.seek(app.history.index.settled(hit.to));
       const { seq, roots } = hit.span;
       set({ found: seq, selected: roots.length ? null : { type: 'span', seq } });
     },
   };
-}
-
-/** Browsers give the clipboard to safe origins only. @param {string} text */
-export async function copy(text) {
-  if (navigator.clipboard) {
-    await navigator.clipboard.writeText(text);
-    return;
-  }
-  const field = document.body.appendChild(document.createElement('textarea'));
-  field.value = text;
-  field.select();
-  document.execCommand('copy');
-  field.remove();
 }
 
 /** In place of the tools of the timeline while something is looked for. @param {Context} ctx */

@@ -7,7 +7,7 @@ import {
 import { areasAt, sortLanes, timelineAt } from '../../core/timeline/timeline.js';
 import { crowdCounts } from '../../core/explain/crowd.js';
 import { lastPart } from '../../core/cluster/objects.js';
-import { numberOf } from '../../core/explain/gates.js';
+import { numberOf } from '../../core/explain/request.js';
 import { duration } from '../../core/text/words.js';
 import { h, remPixels, render } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
