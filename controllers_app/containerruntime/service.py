@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterable
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import QUARANTINED, SECOND, WHERE
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.net.nodeapi import Connection, Lines, LogOptions, NodeError, Process
+from apiserver_app.machinery.net.nodeapi import (
+    STDERR,
+    STDOUT,
+    Connection,
+    Lines,
+    LogOptions,
+    NodeError,
+    Process,
+)
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.waiting import Lock
 from controllers_app.containerruntime import entrypoint, instances, logs
@@ -38,6 +46,8 @@ CREATE_SECONDS = 0.05
 BANDWIDTH_BYTES = 24_000_000  # a second, of one pull
 MANIFEST_SECONDS = 0.35  # asking the registry, also when every layer is there
 OUTPUT_BYTES_MAX = 10 * 1024  # of a command that is run synchronously
+# who says why a command cannot be run: the kubelet's server to whom it streams, or the runtime
+_STREAM, _SYNC = "error executing command in container:", "rpc error: code = Unknown desc ="
 
 
 class Service:
@@ -213,14 +223,19 @@ class Service:
     async def exec_sync(
         self, uid: str, record: ContainerRecord, command: list[str], seconds: float | None = None
     ) -> ExecResult:
-        process = self._get(uid, record).run(command, stdin=False, tty=False)
+        container = self._get(uid, record)
+        if container.tool(command[0]) is None:
+            raise self._not_found(command[0], _SYNC)
+        process = container.run(command, stdin=False, tty=False)
         if not await process.ended.wait(seconds):
             process.kill()
-            return ExecResult(None, b"")
-        data = b""
-        while (part := await process.output.take()) is not None and len(data) < OUTPUT_BYTES_MAX:
-            data += part[1]
-        return ExecResult(process.exit_code, data[:OUTPUT_BYTES_MAX])
+            return ExecResult(None)
+        said, size = {STDOUT: b"", STDERR: b""}, 0
+        while size < OUTPUT_BYTES_MAX and (part := await process.output.take()) is not None:
+            stream, data = part
+            said[stream] += data[: OUTPUT_BYTES_MAX - size]
+            size += len(data)
+        return ExecResult(process.exit_code, said[STDOUT], said[STDERR])
 
     def exec(
         self, uid: str, record: ContainerRecord, command: list[str], *, stdin: bool, tty: bool
@@ -235,17 +250,17 @@ class Service:
             )
         return Exec(container.run(command, stdin=stdin, tty=tty))
 
-    def _not_found(self, program: str) -> NodeError:
+    def _not_found(self, program: str, who: str = _STREAM) -> NodeError:
         why = "executable file not found in $PATH"
         if "/" in program:
             why = f"stat {program}: no such file or directory"
-        return self._failed(f'unable to start container process: exec: "{program}": {why}')
+        return self._failed(f'unable to start container process: exec: "{program}": {why}', who)
 
-    def _failed(self, why: str) -> NodeError:
+    def _failed(self, why: str, who: str = _STREAM) -> NodeError:
         exec_id = self.host.environment.exec_id()
         return NodeError(
             500,
-            "error executing command in container: failed to exec in container: failed to start "
+            f"{who} failed to exec in container: failed to start "
             f'exec "{exec_id}": OCI runtime exec failed: exec failed: {why}: unknown',
         )
 

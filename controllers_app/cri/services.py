@@ -53,7 +53,13 @@ class ExecResult(msgspec.Struct, frozen=True):
     """Result of a command run in a container; exit_code is None after a timeout."""
 
     exit_code: int | None
-    output: bytes
+    stdout: bytes = b""
+    stderr: bytes = b""
+
+    @property
+    def output(self) -> str:
+        """What it said, as the kubelet puts it together: errors last."""
+        return (self.stdout + self.stderr).decode("utf-8", "replace")
 
 
 class Host(Protocol):
@@ -235,7 +241,9 @@ class RuntimeService(Protocol):
 
     async def exec_sync(
         self, uid: str, record: ContainerRecord, command: list[str], seconds: float | None = None
-    ) -> ExecResult: ...
+    ) -> ExecResult:
+        """Runs a command to its end. Raises NodeError when it cannot be started."""
+        ...
 
     def exec(
         self, uid: str, record: ContainerRecord, command: list[str], *, stdin: bool, tty: bool

@@ -197,6 +197,14 @@ def any_started(main: Sequence[ContainerState]) -> bool:
     return any(container.is_running or container.terminated or container.last for container in main)
 
 
+def is_initialized(init: Sequence[ContainerState], main: Sequence[ContainerState]) -> bool:
+    """Whether the init containers have done their part."""
+    if not init or any_started(main):
+        return True
+    last = init[-1]
+    return last.is_running and last.started if last.kind == SIDECAR else last.succeeded
+
+
 def _never_ran(container: ContainerState) -> bool:
     return "waiting" in container.state and not container.last
 

@@ -116,17 +116,15 @@ class Containers(Restarts):
             await self._refused(container, Refused("CreateContainerConfigError", str(error), wait))
             return False
         self._images.forget(container)
-        await self._run(container, spec, image)
+        if not await self._run(container, spec, image):
+            return False
         container.busy = False
         return True
 
     async def _refused(self, container: ContainerState, refused: Refused) -> None:
         """Reports why the container waits, and schedules the retry."""
         pod = self._pod
-        if container.terminated:
-            container.ended = container.state, container.last
-            container.last = {"terminated": container.terminated}
-        container.state = statuses.waiting(refused.reason, str(refused))
+        self._waits(container, refused.reason, str(refused))
         await pod.report()
         if refused.wait is not None:
             later = self._try_later(container, refused, refused.wait)
@@ -153,14 +151,17 @@ class Containers(Restarts):
         return text
 
     async def _try_again(self, container: ContainerState) -> str:
+        if container.terminated:
+            return await self._restart(container)
         self._retries.pop(container.name, None)
         container.busy = False
         result = await self.sync()
         await self._pod.report()
         return result
 
-    async def _run(self, container: ContainerState, spec: Object, image: Image) -> None:
-        """Creates and starts the container, and follows its life in tasks."""
+    async def _run(self, container: ContainerState, spec: Object, image: Image) -> bool:
+        """Creates and starts the container, and follows its life in tasks. False when what was to
+        be done after its start failed."""
         pod, kubelet = self._pod, self._pod.kubelet
         await pod.step("container", "begin", {"container": container.name})
         container_id = await kubelet.runtime.create_container()
@@ -175,17 +176,22 @@ class Containers(Restarts):
         began = kubelet.kernel.now
         if fault:
             await self._cannot_start(container, fault)
-            return
+            return True
         container.state, container.ended = statuses.running(began), None
         container.resources = spec.get("resources") or {}
         kubelet.runtime.start_container(pod.uid, statuses.record_of(container))
         self.event(container, "Normal", "Started", f"Started container {container.name}")
         await pod.step("container", "end", {"container": container.name, "id": container_id})
-        self._follow(container, spec, image, began)
+        self._lifecycle.follow(container, image, began)
         if hooks.of(spec, hooks.POST_START):
-            await self._started_up(container, spec)
+            failed = await hooks.run(pod, container, spec, image, hooks.POST_START)
+            if failed and container.is_running:
+                return await self._hook_failed(container, failed)
+        if container.is_running:
+            self._probes.add(container, spec, image, kubelet.kernel.now)
         if container.ready and container.kind != INIT:
             await pod.step("ready", "end", {"container": container.name})
+        return True
 
     def _follow(self, container: ContainerState, spec: Object, image: Image, began: int) -> None:
         """Watches the running container's end and its probes."""
@@ -214,20 +220,19 @@ class Containers(Restarts):
             await pod.report()
         return f"{container.name} is {'ready' if ready else 'started' if newly else 'not ready'}"
 
-    async def _started_up(self, container: ContainerState, spec: Object) -> None:
-        """Runs the postStart hook; its failure kills the container."""
-        if (
-            await hooks.run(
-                self._pod, container, spec, self._image(container, spec), hooks.POST_START
-            )
-            or not container.is_running
-        ):
-            return
-        self.event(container, "Warning", "FailedPostStartHook", "PostStartHook failed")
-        container.ready = False
-        pod = self._pod
-        work = pod.worked(0, lambda: self.kill(container, "FailedPostStartHook"))
-        pod.spawn("ended", work)
+    async def _hook_failed(self, container: ContainerState, why: str) -> bool:
+        """Kills the container that has just started. That it ran is never told."""
+        pod, reason = self._pod, "FailedPostStartHook"
+        self.event(container, "Warning", reason, "PostStartHook failed")
+        code = await self._killed(container, reason)
+        if code is None:
+            return True
+        self._end(container, code)
+        await self._tell_end(container, code)
+        if self._restarts(container):
+            self._waits(container, "PostStartHookError", why)
+        pod.spawn("ended", pod.worked(0, lambda: self.ended(container, code)))
+        return False
 
     async def _cannot_start(self, container: ContainerState, message: str) -> None:
         """Records a start error, which counts as an end."""
@@ -265,18 +270,9 @@ class Containers(Restarts):
     ) -> str:
         """Stops a running container, in the time that the failed `probe` gives it if it gives one.
         `restart` starts it again whatever the policy is."""
-        pod = self._pod
-        container_id = container.container_id
-        self.event(container, "Normal", "Killing", reason)
-        codes: list[int] = []
-        failed = self.spec_of(container).get(f"{probe.lower()}Probe") or {}
-        grace = failed.get("terminationGracePeriodSeconds")
-        if grace is None:
-            grace = pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
-        await self._stop([container], grace, lambda _, code: codes.append(code))
-        if container.container_id != container_id or not container.is_running:
+        code = await self._killed(container, reason, probe)
+        if code is None:
             return f"{container.name} ended by itself"
-        [code] = codes
         if not restart and not (probe and self._starts_at_once(container)):
             await self.ended(container, code)
             return reason
@@ -284,6 +280,20 @@ class Containers(Restarts):
         await self._tell_end(container, code)
         await self._restart(container)
         return reason
+
+    async def _killed(self, container: ContainerState, reason: str, probe: str = "") -> int | None:
+        """Stops a running container; returns its exit code, None if it ended by itself."""
+        container_id = container.container_id
+        self.event(container, "Normal", "Killing", reason)
+        codes: list[int] = []
+        failed = self.spec_of(container).get(f"{probe.lower()}Probe") or {}
+        grace = failed.get("terminationGracePeriodSeconds")
+        if grace is None:
+            grace = self._pod.pod["spec"].get("terminationGracePeriodSeconds", 30)
+        await self._stop([container], grace, lambda _, code: codes.append(code))
+        if container.container_id != container_id or not container.is_running:
+            return None
+        return codes[0]
 
     def _end(self, container: ContainerState, code: int) -> None:
         began = meta.parse_time(container.state["running"]["startedAt"])
@@ -392,12 +402,6 @@ class Containers(Restarts):
                 container.state, container.last = container.ended
             elif "waiting" in container.state:
                 container.state = statuses.waiting(self._first_reason)
-
-    @property
-    def initialized(self) -> bool:
-        """Whether the init containers have done their part."""
-        done = not self.init or statuses.any_started(self.main)
-        return done or self.init[-1].succeeded
 
     # -- adoption ----------------------------------------------------------------------------
 

@@ -188,7 +188,7 @@ class Killing:
 
     async def _run_hook(self, one: _Stopping, spec: Object) -> None:
         image = self._image(one.container, spec)
-        if not await hooks.run(self._pod, one.container, spec, image, hooks.PRE_STOP):
+        if await hooks.run(self._pod, one.container, spec, image, hooks.PRE_STOP):
             self.event(one.container, "Warning", "FailedPreStopHook", "PreStopHook failed")
         if one.stage is _Stage.HOOK and self._hurried is not None:
             one.due = self._pod.kubelet.kernel.now

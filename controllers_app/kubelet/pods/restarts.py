@@ -4,7 +4,8 @@ One that a probe has the kubelet kill starts again in the same sync, unless the 
 ended too short a time ago: how the killed one ended is not known yet.
 
 The pod is synced every ten to fifteen seconds while a container backs off. Until the first of these
-syncs its status says how it ended; only then that it waits.
+syncs its status says how it ended; only then that it waits. When what was to be done after its
+start failed, it waits with the words of that, and it was never seen to run.
 
 Models kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go (doBackOff), pkg/kubelet/
 pod_workers.go (completeWork) and pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses).
@@ -51,6 +52,16 @@ class Restarts(Killing):
             return not container.succeeded and policy != "Never"
         return policy == "Always" or (policy == "OnFailure" and not container.succeeded)
 
+    def _waits(self, container: ContainerState, reason: str, message: str) -> None:
+        """The status says why it waits for its start, no longer how it ended; of a sidecar that
+        ended well it says that."""
+        if container.kind == SIDECAR and container.succeeded:
+            return
+        if container.terminated:
+            container.ended = container.state, container.last
+            container.last = {"terminated": container.terminated}
+        container.state = statuses.waiting(reason, message)
+
     def _starts_at_once(self, container: ContainerState) -> bool:
         """Whether a container that is being killed starts again in the sync that kills it."""
         if not self._restarts(container):
@@ -76,7 +87,7 @@ class Restarts(Killing):
         if backoff is None:
             backoff = self._crashes[container.name] = Backoff(CRASH_SECONDS, CRASH_SECONDS_MAX)
         elif known:
-            done = container.terminated or {}
+            done = container.terminated or container.last["terminated"]
             ran = meta.parse_time(done["finishedAt"]) - meta.parse_time(done["startedAt"])
             if ran >= CRASH_RESET_SECONDS * SECOND:
                 backoff.reset()
@@ -106,17 +117,15 @@ class Restarts(Killing):
 
     async def _synced(self, container: ContainerState, wait: float, due: int) -> str:
         """A sync during the back-off, or the one that ends it."""
-        message = self._message(container, wait)
-        if container.terminated:
-            container.ended = container.state, container.last
-            container.last = {"terminated": container.terminated}
-            container.state = statuses.waiting("CrashLoopBackOff", message)
-            await self._pod.report()
+        self._waits(container, "CrashLoopBackOff", self._message(container, wait))
+        await self._pod.report()
         if self._pod.kubelet.kernel.now < due:
             return await self._backing_off(container, wait)
         return await self._restart(container)
 
     async def _backing_off(self, container: ContainerState, wait: float) -> str:
+        if container.kind in (INIT, SIDECAR) and container.terminated:
+            container.last = {}  # of these only the last instance that ended is kept
         self.event(
             container,
             "Warning",

@@ -23,6 +23,7 @@ from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.allocation import Allocation
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Dependencies
+from controllers_app.kubelet.pods import watched
 from controllers_app.kubelet.pods.containers import Containers
 from controllers_app.kubelet.pods.share import Share
 from controllers_app.kubelet.pods.statuswriter import StatusWriter
@@ -81,7 +82,7 @@ class PodWorker:
         self.removed_from_api = False
         self.failed = ("", "")  # reason and message when the kubelet itself fails the pod
         self._tasks: dict[Task, None] = {}
-        self._handled = _watched_fields(pod)
+        self._handled = watched.fields(pod)
         self._ip = (pod.get("status") or {}).get("podIP", "")
         self.containers = Containers(self)
         self.status = StatusWriter(self)
@@ -119,13 +120,15 @@ class PodWorker:
         self.renew(pod)
         if meta.is_deleting(pod):
             if self.state == "terminating":
-                self.containers.hurry(_grace(pod))
+                self.containers.hurry(watched.grace(pod))
+            elif self.state == "finished" and watched.goes_at_once(pod):
+                pass  # it is removed next
             elif self.state != "gone":
                 self._stop(revision)
             return
         if self.state not in ("starting", "running"):
             return
-        (spec, notes, others), self._handled = self._handled, _watched_fields(pod)
+        (spec, notes, others), self._handled = self._handled, watched.fields(pod)
         if pod["spec"] != spec:
             self.kubelet.references.register(pod)
             self.respecified(revision)
@@ -223,7 +226,7 @@ class PodWorker:
         result = await self.containers.sync()
         if self.state == "starting":
             self._move("started")
-        await self.report()
+        await self.report(holds_phase=True)
         await self._check_pull_secrets()  # the sync after the start
         self._watch_deadline()
         return result
@@ -334,7 +337,7 @@ class PodWorker:
         self.spawn("stop", self.worked(revision, self._terminate))
 
     async def _terminate(self) -> str:
-        grace = 0 if self.removed_from_api else _grace(self.pod)
+        grace = 0 if self.removed_from_api else watched.grace(self.pod)
         await self.step("terminate", "begin", {"grace": grace})
         self.containers.unwind()
         with contextlib.suppress(errors.ApiError):  # nothing waits for it
@@ -400,7 +403,7 @@ class PodWorker:
         self._cancel_tasks()
         await self._report_failure(holds_phase=True)
         self.containers.unwind()
-        await self.containers.stop_all(_spec_grace(self.pod))
+        await self.containers.stop_all(watched.spec_grace(self.pod))
         await self._finish()
         return message
 
@@ -452,7 +455,9 @@ class PodWorker:
 
     def _terminated_status(self) -> Object:
         status = self._status(terminal=True)
-        return statuses.terminated_pod(status, initialized=self.containers.initialized)
+        containers = self.containers
+        initialized = statuses.is_initialized(containers.init, containers.main)
+        return statuses.terminated_pod(status, initialized=initialized)
 
     def _status(self, terminal: bool) -> Object:
         kubelet = self.kubelet
@@ -480,21 +485,3 @@ class PodWorker:
         if state is None:
             raise IllegalMove(f"pod {self.key} is {self.state}: cannot {move}")
         self.state = state
-
-
-def _grace(pod: Object) -> int:
-    """Grace period of a pod that is being deleted."""
-    return int(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
-
-
-def _spec_grace(pod: Object) -> int:
-    return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
-
-
-def _watched_fields(pod: Object) -> tuple[Object, dict[str, str], list[Object]]:
-    """What the kubelet reacts to: spec, annotations and the readiness gates' conditions."""
-    others: list[Object] = []
-    if pod["spec"].get("readinessGates"):
-        conditions = (pod.get("status") or {}).get("conditions") or ()
-        others = [condition for condition in conditions if condition["type"] not in statuses.OWNED]
-    return pod["spec"], meta.annotations_of(pod), others

@@ -59,7 +59,7 @@ def fault(pod: Pod, spec: Object, image: Image, probe: Object) -> str:
     if status is None:
         return ""
     if status == 0:
-        return _refused(kind, pod.sandbox.address if pod.sandbox else "", port, path)
+        return refused(kind, pod.sandbox.address if pod.sandbox else "", port, path)
     return f"HTTP probe failed with statuscode: {status}"
 
 
@@ -75,7 +75,7 @@ async def ask(
     port, path = port_of(spec, probe[kind]["port"]), probe[kind].get("path") or "/"
     endpoint = pod.kubelet.runtime.endpoint(pod.uid, port)
     if endpoint is None:
-        return False, _refused(kind, pod.address, port, path)
+        return False, refused(kind, pod.address, port, path)
     if kind == "tcpSocket":
         if endpoint.open is not None:
             endpoint.open().close()
@@ -98,7 +98,7 @@ async def _run(pod: Pod, container: ContainerState, probe: Object) -> tuple[bool
     if done.exit_code is None:
         text = " ".join(command)
         return False, f'command timed out: "{text}" timed out after {int(seconds)}s'
-    return done.exit_code == 0, done.output.decode("utf-8", "replace").rstrip("\n")
+    return done.exit_code == 0, done.output.rstrip("\n")
 
 
 def port_of(spec: Object, port: int | str) -> int:
@@ -111,6 +111,6 @@ def port_of(spec: Object, port: int | str) -> int:
     return 0
 
 
-def _refused(kind: str, address: str, port: int, path: str) -> str:
+def refused(kind: str, address: str, port: int, path: str) -> str:
     dial = f"dial tcp {address}:{port}: connect: connection refused"
     return f'Get "http://{address}:{port}{path}": {dial}' if kind == "httpGet" else dial

@@ -6,7 +6,8 @@ from typing import Any
 
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.nodelab import execute, log
-from tests.controllers_app.podlab import PODS, cluster, create, events, pod, state
+from tests.controllers_app.podlab import PODS, cluster, create, events, get, pod, state
+from tests.likeness.stage import Recording
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -25,15 +26,82 @@ def test_a_message_of_its_end_is_what_a_container_wrote_or_the_end_of_its_log() 
     assert state(session, "falls")["state"]["terminated"]["message"] == "last words\n"
 
 
+def after_start(hook: dict[str, Any], name: str = "web", **spec: Any) -> dict[str, Any]:
+    return pod(name, container={"lifecycle": {"postStart": hook}}, **spec)
+
+
 def test_hooks_are_run_and_a_failed_one_after_the_start_ends_the_container() -> None:
     session = cluster(nodes=1)
-    good = {"postStart": {"exec": {"command": ["sh", "-c", "echo up > /tmp/up"]}}}
-    create(session, pod(container={"lifecycle": good}))
+    create(session, after_start({"exec": {"command": ["sh", "-c", "echo up > /tmp/up"]}}))
     assert execute(session, "cat", "/tmp/up")[0] == "up\n"
-    bad = {"postStart": {"exec": {"command": ["false"]}}}
-    create(session, pod("bad", container={"lifecycle": bad}, restartPolicy="Never"))
+    bad = after_start({"exec": {"command": ["false"]}}, "bad", restartPolicy="Never")
+    create(session, bad)
     assert ("Warning", "FailedPostStartHook", "PostStartHook failed") in events(session, "bad")
     assert "terminated" in state(session, "bad")["state"]
+
+
+def words_of(hook: dict[str, Any]) -> str:
+    """What a container waits with whose hook failed, without the pod's UID."""
+    session = cluster(nodes=1)
+    recording = Recording(session.cluster)
+    create(session, after_start(hook), settle=False)
+    session.wait(30)
+    uid = get(session)["metadata"]["uid"]
+    sent = [
+        one.body["status"]["containerStatuses"][0]["state"] for one in recording.sent
+        if one.line == "patch pods/status 200" and "containerStatuses" in one.body["status"]
+    ]  # fmt: skip
+    assert not any("running" in state for state in sent), "that it ran is never told"
+    told = [state["waiting"] for state in sent if "waiting" in state]
+    words = [one["message"] for one in told if one["reason"] == "PostStartHookError"]
+    return str(words[0]).replace(uid, "UID")
+
+
+def test_a_container_whose_hook_failed_waits_with_the_words_of_it() -> None:
+    where = 'for Container "c" in Pod "web_default(UID)" failed - error:'
+    assert words_of({"exec": {"command": ["false"]}}) == (
+        f"Exec lifecycle hook ([false]) {where} command 'false' exited with 1: , message: \"\""
+    )
+    says = words_of({"exec": {"command": ["sh", "-c", "echo so; echo why >&2; exit 3"]}})
+    assert says == (
+        f"Exec lifecycle hook ([sh -c echo so; echo why >&2; exit 3]) {where} command "
+        "'sh -c echo so; echo why >&2; exit 3' exited with 3: why\n, message: \"so\\nwhy\\n\""
+    )
+    missing = words_of({"exec": {"command": ["nope"]}})
+    assert missing.startswith(
+        f"Exec lifecycle hook ([nope]) {where} rpc error: code = Unknown desc = failed to exec in "
+        "container: failed to start exec "
+    )
+    assert missing.endswith(
+        'exec: "nope": executable file not found in $PATH: unknown, message: ""'
+    )
+    refused = words_of({"httpGet": {"path": "/up", "port": 81}})
+    dial = 'Get "http://10.244.0.2:81/up": dial tcp 10.244.0.2:81: connect: connection refused'
+    assert refused == f"HTTP lifecycle hook (/up) {where} {dial}"
+
+
+def test_a_request_after_the_start_succeeds_whatever_the_answer_is() -> None:
+    session = cluster(nodes=1)
+    create(session, after_start({"httpGet": {"path": "/nothing-there", "port": 80}}))
+    assert state(session)["ready"]
+    assert not [one for one in events(session) if one[1] == "FailedPostStartHook"]
+
+
+def test_a_sidecar_that_ends_well_is_never_said_to_wait() -> None:
+    session = cluster(nodes=1)
+    recording = Recording(session.cluster)
+    brief = {"name": "s", "image": "busybox", "restartPolicy": "Always", "command": ["true"]}
+    create(session, pod(initContainers=[brief]), settle=False)
+    session.wait(60)
+    sent = [
+        one.body["status"]["initContainerStatuses"][0] for one in recording.sent
+        if one.line == "patch pods/status 200" and "initContainerStatuses" in one.body["status"]
+    ]  # fmt: skip
+    assert max(one["restartCount"] for one in sent) > 1
+    reasons = {one["state"]["waiting"]["reason"] for one in sent if "waiting" in one["state"]}
+    assert reasons == {"PodInitializing"}
+    last = [one for one in sent if "terminated" in one["state"]][-1]
+    assert last["lastState"] == {}, "of its instances that ended only the last is kept"
 
 
 def test_a_failed_hook_before_the_end_is_told_of() -> None:
