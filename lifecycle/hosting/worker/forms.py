@@ -8,6 +8,7 @@ pkg/storage/etcd3/store.go.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,13 +35,9 @@ DECODED = ("create", "update", "patch")
 
 def of_request(cluster: Cluster, seq: int) -> Object:
     """The forms of what the request of record `seq` carried. KeyError when there is none."""
-    records = list(storage.read(cluster.store.backend, seq, seq + RECORDS_MAX))
-    if not records or records[0]["seq"] != seq or records[0]["kind"] != "request":
-        raise KeyError(seq)
-    opened = records[0]
-    own = [record for record in records if record["span"] == seq]
-    write = next((one for one in reversed(own) if one["kind"] == "write"), None)
-    call = _call(cluster, opened, records) if opened["outside"] else None
+    opened, *rest = _records(cluster, seq)
+    write = next((record for record in reversed(rest) if record["kind"] == "write"), None)
+    call = _call(cluster, opened) if opened["outside"] else None
     forms = {
         "body": _body(call),
         "internal": _internal(cluster, call, write),
@@ -51,13 +48,27 @@ def of_request(cluster: Cluster, seq: int) -> Object:
     return {name: None if one is None else _without_values(one) for name, one in forms.items()}
 
 
+def _records(cluster: Cluster, seq: int) -> Iterator[Object]:
+    """The request's own records, read no further than to its answer."""
+    records = storage.read(cluster.store.backend, seq, seq + RECORDS_MAX)
+    first = next(records, None)
+    if first is None or first["seq"] != seq or first["kind"] != "request":
+        raise KeyError(seq)
+    yield first
+    for record in records:
+        if record["span"] == seq:
+            yield record
+            if record["kind"] == "response":
+                return
+
+
 def _without_values(form: Object) -> Object:
     """A form of a Secret: its bytes say how many they are, its object has no values."""
     hidden = {name: redaction.MASKED for name in ("text", "hex") if form.get(name)}
     return {**redaction.masked(form), **hidden}
 
 
-def _call(cluster: Cluster, opened: Object, records: list[Object]) -> Call | None:
+def _call(cluster: Cluster, opened: Object) -> Call | None:
     """The request as it came in. Several to one path may have been let in at one moment: then
     they were recorded in the order in which they came."""
     seq, backend = opened["seq"], cluster.store.backend

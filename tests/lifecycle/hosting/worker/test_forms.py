@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from apiserver_app.etcd.backend import Segment
 from apiserver_app.machinery.serializer import protobuf, protoencode
 from lifecycle.hosting.scripted import Session
 from lifecycle.hosting.worker import forms
@@ -94,3 +97,29 @@ def test_only_a_requests_first_record_has_forms(session: Session) -> None:
     session.request("POST", CONFIGMAPS, configmap("a"))
     with pytest.raises(KeyError):
         forms.of_request(session.cluster, last_request(session) + 1)
+
+
+def test_no_more_of_the_trace_is_read_than_to_the_requests_answer(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcd":
+        session.request("POST", CONFIGMAPS, configmap(name))
+    records = session.records()
+    asked = next(one for one in records if one["kind"] == "request" and one["outside"])
+    answered = next(
+        one["seq"] for one in records if one["kind"] == "response" and one["span"] == asked["seq"]
+    )
+    backend = session.cluster.store.backend
+    segments, read = backend.segments, list[int]()
+
+    def counted(first: int, last: int) -> Iterator[Segment]:
+        for segment in segments(first, last):
+            read.append(segment.last)
+            yield segment
+
+    monkeypatch.setattr(backend, "segments", counted)
+
+    assert forms.of_request(session.cluster, asked["seq"])["stored"] is not None
+
+    assert len([*segments(asked["seq"], records[-1]["seq"])]) > 2
+    assert [last >= answered for last in read].count(True) == 1
