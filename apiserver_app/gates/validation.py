@@ -43,6 +43,7 @@ class Validation(Gate):
 
     def _judged(self, request: Request, found: list[FieldError]) -> Decision:
         if found:
-            return decision.legal(*request.operation.subject(request), found)
+            release = request.cluster.version
+            return decision.legal(*request.operation.subject(request), found, release)
         request.warnings += request.operation.warnings(request)
         return decision.LEGAL

@@ -10,6 +10,7 @@ import msgspec
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import storagecalls
 
 
@@ -35,12 +36,13 @@ def refused(error: ApiError, call: str = "") -> Decision:
     return Decision("deny", detail, refusal=_answer(error))
 
 
-def legal(info: ResourceInfo, name: str, found: Sequence[FieldError]) -> Decision:
+def legal(info: ResourceInfo, name: str, found: Sequence[FieldError], release: Release) -> Decision:
     """The decision of validation."""
     if not found:
         return LEGAL
     group = "" if info.storage == "events" else info.group  # those of events.k8s.io are core's
-    error = errors.invalid(group, info.kind, name, found)
+    as_json = release.has("FieldErrorsAsJSON")
+    error = errors.invalid(group, info.kind, name, found, as_json=as_json)
     detail = {
         "word": f"{len(found)} error{'s' if len(found) != 1 else ''}",
         "message": error.message,

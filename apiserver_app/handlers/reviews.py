@@ -72,7 +72,8 @@ async def _access(request: Request) -> str:
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
     errs = _spec_errors(spec, user) + _metadata_errors(obj, kind)
     if errs:  # of an internal object, which names no kind
-        raise errors.invalid(request.info.group, "", "", errs)
+        as_json = request.cluster.version.has("FieldErrorsAsJSON")
+        raise errors.invalid(request.info.group, "", "", errs, as_json=as_json)
     attributes = _asked(spec, user)
     found = await request.cluster.access.authorization.authorize(attributes)
     obj["status"] = {"allowed": found.allowed}

@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from apiserver_app.machinery import goprinted
+
 
 class FieldError(msgspec.Struct, frozen=True):
     """One validation error, worded as upstream words it."""
@@ -24,11 +26,12 @@ class FieldError(msgspec.Struct, frozen=True):
     bad_value: Any
     detail: str = ""
 
-    def body(self) -> str:
+    def body(self, *, as_json: bool = False) -> str:
         """The message without the field's path, as a Status cause carries it (ErrorBody)."""
         text = _TYPE_TEXTS[self.type]
         if self.type not in _VALUELESS and self.bad_value is not OMITTED:
-            text = f"{text}: {go_value(self.bad_value)}"
+            printed = json_value if as_json else go_value
+            text = f"{text}: {printed(self.bad_value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def __str__(self) -> str:
@@ -109,6 +112,15 @@ def go_value(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return f"[]string{{{', '.join(map(go_value, value))}}}"
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def json_value(value: Any) -> str:
+    """Formats a value as a field error prints it since 1.34: maps, lists and structs as JSON."""
+    if isinstance(value, GoText):
+        return goprinted.as_json(value)
+    if value is None or isinstance(value, (dict, list)):
+        return goprinted.to_json(value)
+    return go_value(value)
 
 
 def required(field: str, detail: str = "") -> FieldError:
@@ -270,15 +282,18 @@ def has_enough(errors: Sequence[FieldError]) -> bool:
     return len(errors) > FIELD_ERRORS_MAX
 
 
-def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
-    """422 with the field errors, up to FIELD_ERRORS_MAX, as `NewInvalid` words it."""
+def invalid(
+    group: str, kind: str, name: str, errors: Sequence[FieldError], *, as_json: bool = False
+) -> ApiError:
+    """422 with the field errors, up to FIELD_ERRORS_MAX, as `NewInvalid` words it. `as_json`: bad
+    values are printed as since 1.34."""
     unique: dict[str, None] = {}
     causes: list[dict[str, Any]] = []
     size = 0
     for error in errors[:FIELD_ERRORS_MAX]:
         if size > FIELD_ERRORS_TEXT_MAX:
             break
-        body = error.body()
+        body = error.body(as_json=as_json)
         causes.append({"reason": error.type, "message": body, "field": error.field})
         unique[f"{error.field}: {body}"] = None
         size += len(body)

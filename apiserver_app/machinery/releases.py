@@ -132,6 +132,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "DisableAllocatorDualWrite": Span(34),  # no bitmap of addresses beside IPAddress objects
     "AggregatedDiscoveryRemoveBetaType": Span(33),
     "EmulationVersion": Span(33),  # in the answer of /version
+    "FieldErrorsAsJSON": Span(34),  # bad values in the words of a refusal
     "LegacyProvider": Span(27),  # /api is installed as one provider among the others
     "OIDCFlagsTogether": Span(30),  # an issuer needs a client id and the other way round
     "PortForwardWebsockets": Span(31),
@@ -148,11 +149,13 @@ BEHAVIOURS: Mapping[str, Span] = {
     "DRAPrioritizedList": Span(34),
     "DynamicResourceAllocation": Span(34),
     "EndpointsDeprecation": Span(33),
+    "GenericWorkload": NOT_YET,
     "HeadlessServiceWarnings": Span(34),
     "ImageVolume": Span(35),
     "MatchLabelKeysInPodAffinity": Span(31),
     "MaxUnavailableStatefulSet": NOT_YET,
     "MutableCSINodeAllocatableCount": Span(35),
+    "PodCertificateRequest": NOT_YET,
     "PodGeneration": Span(33),  # metadata.generation follows the pod's spec
     "PodLevelResources": Span(34),
     "PodSecurityPolicyRefusalReworded": Span(20),

@@ -50,7 +50,7 @@ class UpdateScale(writes.Update):
             found = self._change(request)
             if found:
                 request.gate = "validation"
-                return decision.legal(_ABOUT, request.name, found)
+                return decision.legal(_ABOUT, request.name, found, request.cluster.version)
             # from here on it is an update like any other
             request.verb, request.content_type, request.duplicates = "update", "", []
         return super().decode(request)

@@ -20,7 +20,7 @@ from tests.likeness.requests.madeup import Call
 from tests.likeness.requests.record import Ask
 
 FOLDER = pathlib.Path(__file__).parent
-VERSIONS = ("v1.33.4",)
+VERSIONS = ("v1.33.4", "v1.36.1")
 _QUERY = "?dryRun=All&fieldValidation=Strict&fieldManager=likeness"
 _CLUSTER_WIDE = (
     "APIService", "CSIDriver", "CertificateSigningRequest", "ClusterTrustBundle",

@@ -26,6 +26,7 @@ from apiserver_app.machinery.syntax.quantity import parse
 _FINALIZERS = {
     "persistentvolumes": "kubernetes.io/pv-protection",
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+    "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 
 
@@ -33,7 +34,7 @@ class StorageObjectInUseProtection(Plugin):
     name = "StorageObjectInUseProtection"
     concern = CONSISTENCY
     handles = (CREATE,)
-    resources = ("persistentvolumes", "persistentvolumeclaims")
+    resources = tuple(_FINALIZERS)
     mutates = True
     source = "plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go"
 

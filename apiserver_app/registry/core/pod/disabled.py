@@ -102,24 +102,25 @@ def _without_image_volumes(spec: Spec) -> Spec:
     return _each_container(spec, change)
 
 
-def _bundles(volume: Spec) -> bool:
-    sources = (volume.get("projected") or {}).get("sources") or ()
-    return any("clusterTrustBundle" in source for source in sources)
+def _projected(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+    """A source of projected volumes."""
 
+    def sources(volume: Spec) -> list[Spec]:
+        return (volume.get("projected") or {}).get("sources") or []
 
-def _has_bundle(spec: Spec) -> bool:
-    return any(map(_bundles, spec.get("volumes") or ()))
+    def in_use(spec: Spec) -> bool:
+        return any(
+            name in source for volume in spec.get("volumes") or () for source in sources(volume)
+        )
 
-
-def _without_bundles(spec: Spec) -> Spec:
     def change(volume: Spec) -> Spec:
-        if not _bundles(volume):
+        found = sources(volume)
+        if not any(name in source for source in found):
             return volume
-        projected = volume["projected"]
-        sources = [_less(source, "clusterTrustBundle") for source in projected["sources"]]
-        return {**volume, "projected": {**projected, "sources": sources}}
+        left = [_less(source, name) for source in found]
+        return {**volume, "projected": {**volume["projected"], "sources": left}}
 
-    return {**spec, "volumes": [*map(change, spec["volumes"])]}
+    return in_use, lambda spec: {**spec, "volumes": [*map(change, spec["volumes"])]}
 
 
 # -- containers --------------------------------------------------------------------------------
@@ -144,7 +145,9 @@ _FIELDS: Mapping[str, tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]] = {
     "SupplementalGroupsPolicy": _context("supplementalGroupsPolicy"),
     "PodLevelResources": _key("resources"),
     "DynamicResourceAllocation": (lambda spec: "resourceClaims" in spec, _without_claims),
-    "ClusterTrustBundleProjection": (_has_bundle, _without_bundles),
+    "ClusterTrustBundleProjection": _projected("clusterTrustBundle"),
+    "PodCertificateRequest": _projected("podCertificate"),
+    "GenericWorkload": _key("schedulingGroup"),
     "ImageVolume": (_has_image_volume, _without_image_volumes),
     "SELinuxChangePolicy": _context("seLinuxChangePolicy"),
     "ContainerStopSignals": (lambda spec: _any_container(spec, _stops), _without_stop_signals),

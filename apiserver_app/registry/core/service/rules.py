@@ -12,6 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core.service.ips import is_external, is_headless, needs_health_check
 from apiserver_app.registry.validation import checks, gosyntax, objectmeta
@@ -24,10 +25,11 @@ _FAMILIES = ("IPv4", "IPv6")
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _TRAFFIC = ("Cluster", "Local")
 _ONLY_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
+_CLOSE = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _DAY = 86400
 
 
-def validate(obj: Object) -> list[FieldError]:
+def validate(obj: Object, release: Release) -> list[FieldError]:
     errs: list[FieldError] = []
     spec = obj["spec"]
     kind, ports = spec.get("type") or "", spec.get("ports") or ()
@@ -55,6 +57,7 @@ def validate(obj: Object) -> list[FieldError]:
     _port_pairs(kind, ports, errs)
     _balancer(spec, kind, errs)
     _traffic(spec, kind, errs)
+    _distribution(spec, release, errs)
     return errs
 
 
@@ -238,10 +241,13 @@ def _traffic(spec: Spec, kind: str, errs: list[FieldError]) -> None:
     inner = spec.get("internalTrafficPolicy")
     if inner is not None or kind in ("NodePort", "LoadBalancer", "ClusterIP"):
         checks.one_of(inner, "spec.internalTrafficPolicy", _TRAFFIC, errs)
-    distribution = spec.get("trafficDistribution")
-    if distribution is not None and distribution != "PreferClose":
-        allowed = ("PreferClose",)
-        errs.append(errors.not_supported("spec.trafficDistribution", distribution, allowed))
+
+
+def _distribution(spec: Spec, release: Release, errs: list[FieldError]) -> None:
+    value = spec.get("trafficDistribution")
+    allowed = _CLOSE if release.has("PreferSameTrafficDistribution") else _CLOSE[:1]
+    if value is not None and value not in allowed:
+        errs.append(errors.not_supported("spec.trafficDistribution", value, allowed))
 
 
 def _address_change(spec: Spec, before: Spec, errs: list[FieldError]) -> None:

@@ -69,7 +69,7 @@ class ServiceStrategy(Strategy):
         gofields.arrange(spec, "core.v1.ServiceSpec")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        return rules.validate(obj)
+        return rules.validate(obj, ctx.version)
 
     def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
         obj["status"] = old.get("status") or {"loadBalancer": {}}
@@ -85,7 +85,7 @@ class ServiceStrategy(Strategy):
             return []
         errs: list[FieldError] = []
         rules.changes(obj["spec"], old["spec"], errs)
-        return errs + rules.validate(obj)
+        return errs + rules.validate(obj, ctx.version)
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
