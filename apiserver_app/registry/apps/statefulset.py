@@ -74,8 +74,6 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             spec["replicas"] = 1
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
-        if spec.get("serviceName") is None:
-            spec["serviceName"] = ""
         for claim in spec.get("volumeClaimTemplates") or ():
             claim |= {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
             claim.setdefault("metadata", {}).setdefault("creationTimestamp", None)

@@ -1,4 +1,4 @@
-"""ServiceAccounts: the secrets field is kept in order; nothing else is decided.
+"""ServiceAccounts: of a reference to a secret its name is kept; nothing else is decided.
 
 Models kubernetes pkg/registry/core/serviceaccount/strategy.go.
 """
@@ -12,6 +12,12 @@ _POD_SCOPED_TOKENS = "kubernetes.io/enforce-mountable-secrets"
 
 
 class ServiceAccountStrategy(Strategy):
+    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
+        _clean(obj)
+
+    def prepare_for_update(self, ctx: Context, obj: Object, old: Object) -> None:
+        _clean(obj)
+
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         annotations = obj["metadata"].get("annotations") or {}
         if old is None and _POD_SCOPED_TOKENS in annotations:
@@ -20,3 +26,8 @@ class ServiceAccountStrategy(Strategy):
                 "prefer separate namespaces to isolate access to mounted secrets"
             ]
         return []
+
+
+def _clean(obj: Object) -> None:
+    if obj.get("secrets"):
+        obj["secrets"] = [{"name": one["name"]} if "name" in one else {} for one in obj["secrets"]]
