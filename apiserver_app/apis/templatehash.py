@@ -47,7 +47,7 @@ def spew(template: meta.Object, version: Release) -> str:
 
 @functools.lru_cache(maxsize=HASHES_CACHED_MAX)
 def _hash(template: bytes, version: Release, collision_count: int | None) -> str:
-    data = _printers(version).template(orjson.loads(template)).encode()
+    data = spew(orjson.loads(template), version).encode()
     if collision_count is not None:
         data += (collision_count & _MASK).to_bytes(8, "little")
     return safe_encode(str(fnv1a(data)))

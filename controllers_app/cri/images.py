@@ -14,7 +14,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apiserver_app.machinery import meta
@@ -68,9 +68,6 @@ class Image:
     used_cpu_millis: float | None = None  # what a container uses, whatever it asks for
     used_memory_bytes: float | None = None
     answer_cpu_seconds: float = 0.0  # of CPU time, for each answer of its server
-
-
-FIELDS = frozenset(item.name for item in fields(Image)) - {"name"}
 
 
 class InvalidName(Exception):

@@ -81,3 +81,26 @@ test('durations are read in the shortest honest form', () => {
     '3 min 20 s',
   ]);
 });
+
+/**
+ * What a key that is put together can be: `a.${b}.c` is any with that beginning and end, and
+ * `${a}.b` any with that end which begins as another of the same file does.
+ * @param {string} text
+ */
+function patternsIn(text) {
+  const made = [...text.matchAll(/`((?:[\w.-]|\$\{[^}`]*\})+)`/g)].map(([, key]) => key);
+  const starts = made.flatMap((key) => /^[a-z]\w*\.[\w.]*/i.exec(key) || []);
+  return made
+    .flatMap((key) => (key.startsWith('${') ? starts.map((start) => start + key) : [key]))
+    .filter((key) => /^[a-z]\w*\./i.test(key) && key.includes('${'))
+    .map((key) => new RegExp(`^${key.replaceAll('.', '\\.').replace(/\$\{[^}]*\}/g, '.+')}$`));
+}
+
+test('every sentence is asked for somewhere in the page', () => {
+  const texts = files(SOURCE).map((path) => readFileSync(path, 'utf8'));
+  const named = new Set(texts.flatMap((text) => text.match(/(?<=['"`])[\w.-]+(?=['"`])/g) || []));
+  const patterns = texts.flatMap(patternsIn);
+  const isAsked = (/** @type {string} */ key) =>
+    named.has(key) || patterns.some((pattern) => pattern.test(key));
+  assert.deepEqual(Object.keys(ENGLISH).filter((key) => !isAsked(key)), []);
+});

@@ -4,7 +4,6 @@
 /** @type {Record<string, string>} */
 export default {
   'app.name': 'Pod lifecycle',
-  'app.skip': 'Skip to the explanation',
   'bar.cluster': 'Cluster',
   'bar.time': 'Time',
   'bar.backRequest': 'Back one request',
@@ -45,7 +44,6 @@ export default {
   'past.liveShort': 'live is {rev}',
   'past.live.go': 'Go live',
   'past.save': 'Save recording',
-  'telling.skip': 'Skip to live',
   'theme.light': 'Light',
   'theme.dark': 'Dark',
   'theme.projector': 'Projector',
@@ -68,9 +66,7 @@ export default {
   'objects.starting': '{n} starting',
   'objects.unbound': '{n} without a node',
   'objects.failed': '{n} failed',
-  'objects.more': '{n} more',
 
-  'map.label': 'Map of the cluster',
   'map.invite': 'Make a pod happen',
   'map.inviteText':
     'Send one command. Then watch every stop on its way, until three containers run.',
@@ -95,7 +91,6 @@ export default {
   'map.watchcache.short': 'at {rev}',
   'map.kubelet': 'kubelet',
   'map.kubelet.label': 'kubelet: {steps}',
-  'map.kubelet.idle': 'idle',
   'map.system': '{n} system',
   'map.renewed': 'lease renewed {time} ago',
   'map.renewedShort': 'renewed {time} ago',
@@ -165,7 +160,6 @@ export default {
   'word.asked': '{n} asked',
   'word.stopped': '{n} change{n||s}, stopped after it',
   'word.others': '{n} others',
-  'word.read': 'not for reads',
   'ticket.unnamed': 'no name, no uid yet',
   'ticket.label': '{verb} {name}, {n} gates passed',
 
@@ -223,7 +217,6 @@ export default {
   'tape.cut': 'The file was cut here, at record {n} of {of}.',
   'tape.torn': 'The recording ends here.',
 
-  'time.label': 'Timeline',
   'time.shown': '*Shown:* requests that change something',
   'time.following': 'Following *{name}*',
   'time.command': 'One command, {n} request{n||s} so far',
@@ -242,7 +235,6 @@ export default {
   'time.kubelets': 'kubelets',
   'time.scrub': 'Position in the trace',
   'time.refused': '{code} at {gate}',
-  'time.others': 'the others',
   'time.unfollow': 'Follow the newest command',
 
   'crowd.wantedN': '{n} wanted',
@@ -254,7 +246,6 @@ export default {
   'crowd.node': '{node}: {running} running, {starting} starting',
   'crowd.more': '{n} more nodes',
 
-  'inspector.label': 'Explanation of this step',
   'inspector.live': 'Back to this moment',
   'inspector.follow': 'Follow this pod',
   'inspector.unfollow': 'Stop following',
@@ -273,7 +264,6 @@ export default {
   'badge.what': 'what is simulated',
   'source.recorded': 'Read from this run’s trace; nothing here is a script.',
   'diff.label': 'Changed lines',
-  'diff.more': 'more lines below',
   'raw.none': 'No record yet.',
   'object.none': 'No object is involved at this stop.',
   'object.refused': 'Nothing was stored, so there is no object.',
@@ -301,8 +291,6 @@ export default {
   'traces.failed': 'That did not work: {message}',
   'traces.records': '{n} records',
   'breaks.title': 'Stop the whole cluster at',
-  'breaks.none': 'No breakpoint is set.',
-  'breaks.remove': 'Remove',
   'breaks.clear': 'Remove all',
   'breaks.token': 'the ServiceAccount plugin, for a new pod',
   'breaks.decision': 'the scheduler’s decision',

@@ -36,7 +36,7 @@ export async function readFile(file) {
 }
 
 /** The header comes first, then a snapshot or keyframes, then records. @param {string} text */
-export function parseLines(text) {
+function parseLines(text) {
   let header = null;
   const records = [];
   for (const line of text.split('\n')) {

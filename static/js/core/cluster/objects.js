@@ -4,7 +4,7 @@
  * Pure; results are remembered per stored object, which never changes.
  */
 import { componentOf, lanesAtRest } from '../trace/facts.js';
-import { keyOf, kindOf, objectKey } from '../trace/records.js';
+import { kindOf, objectKey } from '../trace/records.js';
 
 /** @typedef {import('../trace/index.js').Index} Index */
 /** @typedef {import('../trace/reducer.js').State} State */
@@ -156,12 +156,12 @@ function nodeOf(state, write) {
 }
 
 /** @param {any} taint */
-export function taintText(taint) {
+function taintText(taint) {
   return `${taint.key}${taint.value ? `=${taint.value}` : ''}:${taint.effect}`;
 }
 
 /** "8Gi" and "8388608Ki" both read 8 GiB. @param {string} quantity */
-export function readableMemory(quantity) {
+function readableMemory(quantity) {
   const found = /^(\d+)(Ki|Mi|Gi)?$/.exec(quantity);
   if (!found) return quantity;
   const bytes = Number(found[1]) * 1024 ** ['', 'Ki', 'Mi', 'Gi'].indexOf(found[2] || '');
@@ -315,6 +315,3 @@ export function stepsOf(
   }
   return steps;
 }
-
-/** @param {string} text  "default/web-1" */
-export const podKey = (text) => keyOf('pods', text);

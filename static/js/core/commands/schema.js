@@ -36,7 +36,7 @@ function resolved(api, schema) {
 }
 
 /** The schema of a path; null where none is known. @param {OpenApi} api @param {Path} path */
-export function schemaAt(api, path) {
+function schemaAt(api, path) {
   /** @type {Schema|null} */ let here = resolved(api, api.schemas[api.root]);
   for (const step of path) {
     if (!here) return null;
@@ -63,7 +63,7 @@ const isOpen = (schema) =>
  * "string", "[]object", "integer or string"
  * @param {OpenApi} api @param {Schema} schema @returns {string}
  */
-export function typeOf(api, schema) {
+function typeOf(api, schema) {
   if (schema.items) return `[]${typeOf(api, resolved(api, schema.items))}`;
   const types = schema.oneOf || schema.anyOf;
   if (!schema.type && types)

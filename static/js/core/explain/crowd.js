@@ -21,7 +21,7 @@ const wantedOf = ({ spec = {}, status = {} }) =>
   spec.replicas ?? spec.completions ?? status.desiredNumberScheduled ?? 1;
 
 /** How many pods are wanted: what specs say, and the pods nobody owns. @param {State} state */
-export function wantedPods(state) {
+function wantedPods(state) {
   let wanted = 0;
   for (const resource of OWNERS)
     for (const { namespace, object } of objectsOf(state, resource).values()) {

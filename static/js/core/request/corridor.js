@@ -167,7 +167,7 @@ export function nameOf(/** @type {Index|null} */ index, /** @type {Span} */ span
  * The name the object got in `prepare`, or was stored under.
  * @param {Span} span @param {number} seq
  */
-export function givenName(span, seq) {
+function givenName(span, seq) {
   for (const record of span.records) {
     if (record.seq > seq) return '';
     if (record.kind === 'gate' && record.detail?.name) return record.detail.name;

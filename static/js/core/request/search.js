@@ -26,10 +26,9 @@ const FIELDS = {
   user: (span, wanted) => whoOf(span).includes(wanted),
   name: (span, wanted) => nameOf(null, span).toLowerCase().includes(wanted),
 };
-export const FIELD_NAMES = Object.keys(FIELDS);
 
 /** What is typed, as tests that all must hold. @param {string} text */
-export function testsOf(text) {
+function testsOf(text) {
   return text
     .toLowerCase()
     .split(/\s+/)

@@ -27,7 +27,7 @@ import { lastAtMost } from '../trace/index.js';
 // a record belongs to one of the newest commands, or to none that is looked for
 const ROOTS_LOOKED_AT = 8;
 /** Whether stepping by request stops here. @param {Index} index @param {TraceRecord} record */
-export function isRequestStop(index, record) {
+function isRequestStop(index, record) {
   if (record.kind === 'work') return true;
   const span = record.kind === 'request' ? index.spans.get(record.seq) : null;
   return !!span && span.cls !== 'beat' && span.cls !== 'read';

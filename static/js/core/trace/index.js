@@ -169,14 +169,6 @@ export class Index {
     return at < 0 ? 0 : this.roots[at];
   }
 
-  /** The newest hop of a root's trail at or before seq. @param {number} root @param {number} seq */
-  hopAt(root, seq) {
-    const trail = this.trails.get(root);
-    if (!trail) return 0;
-    const at = lastAtMost(trail, seq);
-    return at < 0 ? 0 : trail[at];
-  }
-
   // -- one method a kind ------------------------------------------------------------------------
 
   /** @param {any} record */

@@ -10,7 +10,7 @@ import { doneBefore, titleOf } from './questions.js';
 /** @typedef {import('../../core/cluster/schedule.js').Cycle} Cycle */
 
 // who only wants to see it
-export const NO_GUESS = '-';
+const NO_GUESS = '-';
 
 /**
  * The nodes between which one may guess: the filters have run, nothing is scored yet.

@@ -75,11 +75,6 @@ export function menu({ ui, words }, name, ...kids) {
   );
 }
 
-/** A name that may be too long keeps its telling end. @param {string} name @param {number} most */
-export function shorten(name, most) {
-  return name.length <= most ? name : `…${name.slice(-(most - 1))}`;
-}
-
 /** @type {Record<string, string>} who answers, where there is little room */
 const SHORT = { X509: 'x509', PrivilegedGroup: 'group', RequestHeader: 'proxy' };
 

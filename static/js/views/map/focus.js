@@ -63,7 +63,7 @@ function centreOf(ctx) {
 }
 
 /** @param {Context} ctx */
-export function isCrowd(ctx) {
+function isCrowd(ctx) {
   const { state } = ctx;
   if (objectsOf(state, 'pods').size < CROWD_NODES) return false;
   if (objectsOf(state, 'nodes').size > CROWD_NODES) return true;

@@ -91,7 +91,7 @@ function waiting({ words, player }) {
 }
 
 /** "kubectl/v1.33.2 (linux/amd64)" -> "kubectl" @param {string} name */
-export const clientName = (name) => (name || 'client').split(/[/ ]/)[0];
+const clientName = (name) => (name || 'client').split(/[/ ]/)[0];
 
 /** @param {Words} words @param {string} name */
 export const clientLabel = (words, name) =>

@@ -15,7 +15,7 @@ import { serviceActions } from '../bench/serviceactions.js';
 
 /** @typedef {import('./app.js').App} App */
 
-export const PRESETS = [
+const PRESETS = [
   {
     id: 'token',
     label: 'breaks.token',

@@ -199,7 +199,7 @@ function clock(ctx) {
 }
 
 /** @param {Context} ctx @returns {[string, string, string, Record<string, string|number>]} */
-export function momentOf(ctx) {
+function momentOf(ctx) {
   const { player, meta, state, current } = ctx;
   const late = duration(Math.max(0, player.newest.head.t - state.t));
   if (player.live && !meta.connected)
