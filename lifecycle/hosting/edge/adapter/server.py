@@ -34,7 +34,7 @@ from zope.interface import implementer
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.net.httpwire import REQUEST_BYTES_MAX
 from lifecycle.hosting.edge import answers, http_head
-from lifecycle.hosting.edge.adapter import streams, tls, turns
+from lifecycle.hosting.edge.adapter import frames, streams, tls, turns
 from lifecycle.hosting.edge.adapter.channel import Channel, Times
 
 UPLOAD_BYTES_MAX = 256 << 20  # for the paths of UPLOADS only
@@ -85,7 +85,7 @@ class Gate:
             await waiter
 
 
-class FeedSocket(turns.TakesTurns, ws_protocol.WebSocketProtocol):
+class FeedSocket(frames.TakesTurns, ws_protocol.WebSocketProtocol):
     """A WebSocket of Daphne's own."""
 
 
@@ -381,6 +381,12 @@ class EdgeServer(daphne_server.Server):
             await gate.passed()
         if message["type"] == "websocket.send" and protocol.state != protocol.STATE_OPEN:
             return  # it is being closed for what its client sent
+        if message["type"] == "http.upgrade":
+            await turns.TURNS.do(lambda: self._reply(protocol, message))
+        else:
+            self._reply(protocol, message)
+
+    def _reply(self, protocol: Any, message: dict[str, Any]) -> None:
         entry = self.connections.get(protocol)
         if entry is not None and "disconnected" not in entry:
             protocol.handle_reply(message)

@@ -27,7 +27,7 @@ from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet import protocol
 
 from lifecycle.hosting.edge import http_head
-from lifecycle.hosting.edge.adapter import tls, turns
+from lifecycle.hosting.edge.adapter import frames, tls, turns
 
 UNREAD_BYTES_MAX = 256 << 10
 MESSAGE_BYTES = 256  # what a message counts besides its own bytes
@@ -88,7 +88,7 @@ class Raw(protocol.Protocol):
         transport.loseConnection()
 
 
-class Socket(turns.TakesTurns):
+class Socket(frames.TakesTurns):
     """A WebSocket that was granted before its handshake began."""
 
     granted: str | None = None  # the subprotocol

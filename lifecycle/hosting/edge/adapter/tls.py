@@ -23,6 +23,8 @@ from twisted.internet.protocol import connectionDone
 from twisted.protocols import tls
 from zope.interface import implementer
 
+from lifecycle.hosting.edge.adapter import turns
+
 PROTOCOL = b"http/1.1"
 CHAIN_MAX = 8
 RECORDS_BYTES_MAX = 1 << 15  # encrypted in one call
@@ -65,7 +67,8 @@ class Transport(tls.TLSMemoryBIOProtocol):
     """One connection. Answers plain HTTP with an error, as Go's server does.
 
     All writes of one turn of the loop become one TLS record, which is sent at once; only the part
-    that the socket does not accept waits until it is writable.
+    that the socket does not accept waits until it is writable. The steps of its handshake take
+    turns with those of others.
     """
 
     joins = True  # False after an upgrade: each write is a record then
@@ -75,6 +78,7 @@ class Transport(tls.TLSMemoryBIOProtocol):
         super().__init__(*arguments)
         self._written: list[bytes] = []
         self._count = 0
+        self._greeting = b""  # what came of the handshake, until it is looked at
 
     def write(self, data: bytes) -> None:
         if not self.joins:
@@ -101,15 +105,20 @@ class Transport(tls.TLSMemoryBIOProtocol):
         super().loseConnection()
 
     def connectionLost(self, reason: Any = connectionDone) -> None:
-        self._written = []
+        self._written, self._greeting = [], b""
         super().connectionLost(reason)
+
+    @property
+    def _wire(self) -> Any:
+        """The socket's transport."""
+        return self.transport
 
     def _flushSendBIO(self) -> None:
         try:
             data = self._tlsConnection.bio_read(RECORDS_BYTES_MAX)
         except SSL.WantReadError:
             return
-        wire: Any = self.transport
+        wire = self._wire
         if wire.connected and not wire.dataBuffer and not wire._tempDataLen:
             with contextlib.suppress(OSError):  # full or closed: the reactor will notice
                 data = data[wire.socket.send(data) :]
@@ -119,11 +128,22 @@ class Transport(tls.TLSMemoryBIOProtocol):
     def dataReceived(self, data: bytes) -> None:
         begun, self._begun = self._begun, True
         if not begun and data[:5] in PLAIN:
-            wire: Any = self.transport
-            wire.write(NOT_PLAIN)
-            wire.loseConnection()
-        elif not self.disconnecting or self._handshakeDone:
+            self._wire.write(NOT_PLAIN)
+            self._wire.loseConnection()
+        elif self._handshakeDone:
             super().dataReceived(data)
+        elif not self.disconnecting:
+            self._greeting += data
+            self._wire.pauseProducing()
+            turns.TURNS.join(self)
+
+    def look(self) -> bool:
+        """The next step of the handshake."""
+        greeting, self._greeting = self._greeting, b""
+        if greeting and not self.disconnecting:
+            self._wire.resumeProducing()  # what is wrapped may pause it again
+            super().dataReceived(greeting)
+        return False
 
 
 def peer_of(transport: Any) -> list[Any] | None:

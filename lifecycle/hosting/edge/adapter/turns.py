@@ -1,8 +1,9 @@
-"""What clients send over WebSockets is looked at in turns, a piece of each, for a few milliseconds.
+"""What clients send over WebSockets is looked at in turns, a piece of each, for a few milliseconds;
+so are the steps of TLS handshakes, and requests become WebSockets.
 
 A frame costs some microseconds however small it is, so what can be read at once may take a tenth of
-a second, and two hundred connections may send it again and again. What waits for its turn keeps its
-connection from being read.
+a second, and two hundred connections may send it again and again. A handshake costs a millisecond,
+and as many may begin at once. What waits for its turn keeps its connection from being read.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
-
-from autobahn.twisted.websocket import WebSocketServerProtocol
+from typing import Any, Protocol
 
 TURN_SECONDS = 0.004  # of all connections; then all else has its turn
 PIECE_BYTES = 512
@@ -52,20 +51,50 @@ class Valve:
                 self._transport.resumeProducing()
 
 
+class Looks(Protocol):
+    def look(self) -> bool:
+        """Looks at a piece; whether there is more to look at."""
+        ...
+
+
+class _Once:
+    """Something that is done when its turn comes."""
+
+    def __init__(self, do: Callable[[], None]) -> None:
+        self._do = do
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def look(self) -> bool:
+        if self.done.done():
+            return False  # nobody waits for it any more
+        try:
+            self._do()
+        except Exception as error:
+            self.done.set_exception(error)
+        else:
+            self.done.set_result(None)
+        return False
+
+
 class Turns:
     """Those who have something to be looked at, each once."""
 
     def __init__(
         self, soon: CallSoon = _soon, now: Callable[[], float] = time.perf_counter
     ) -> None:
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[Looks] = deque()
         self._called = False
         self._soon = soon
         self._now = now
 
-    def join(self, one: Waiting) -> None:
+    def join(self, one: Looks) -> None:
         self._waiting.append(one)
         self._call()
+
+    async def do(self, something: Callable[[], None]) -> None:
+        once = _Once(something)
+        self.join(once)
+        await once.done
 
     def _call(self) -> None:
         if not self._called:
@@ -153,41 +182,3 @@ class Waiting:
         self._unheard.clear()
         if over is not None:
             over()
-
-
-class TakesTurns(WebSocketServerProtocol):
-    """A WebSocket whose frames are looked at in turn. What comes first is the whole head."""
-
-    valve: Valve | None = None
-    _waiting: Waiting | None = None
-
-    def has_room(self) -> bool:
-        return bool(self.state != self.STATE_CONNECTING)
-
-    def go_on(self) -> None:
-        if self._waiting is not None:
-            self._waiting.go_on()
-
-    def dataReceived(self, data: bytes) -> None:
-        if self._waiting is not None:
-            self._waiting.add(data)
-            return
-        valve = self.valve or Valve(self.transport)
-        self._waiting = Waiting(valve, super().dataReceived, self.has_room)
-        super().dataReceived(data)
-
-    def onOpen(self) -> None:
-        super().onOpen()
-        self.go_on()
-
-    def _closeConnection(self, abort: bool = False) -> None:
-        """Twisted's TLS raises when a connection that is lost already is aborted."""
-        if self._waiting is not None:
-            super()._closeConnection(abort)
-
-    def connectionLost(self, reason: Any = None) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is None:
-            super().connectionLost(reason)
-        else:
-            waiting.end(lambda: super(TakesTurns, self).connectionLost(reason))

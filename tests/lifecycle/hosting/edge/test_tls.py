@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import http.client
+import itertools
 import json
 import socket
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from OpenSSL import SSL
 
-from lifecycle.hosting.edge.adapter import tls
+from lifecycle.hosting.edge.adapter import tls, turns
 
 from lifecycle.hosting.edge.adapter import server  # isort: skip
 from twisted.internet import task
@@ -77,8 +80,11 @@ def test_a_session_is_not_resumed_and_so_never_without_its_chain(
 
 
 @pytest.mark.parametrize("begun", [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01"])
-def test_a_client_that_never_finishes_its_hello_is_given_up(tmp_path: Path, begun: bytes) -> None:
+def test_a_client_that_never_finishes_its_hello_is_given_up(
+    tmp_path: Path, begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """CVE-2026-73500 of etcd: connections that say nothing were kept for ever."""
+    monkeypatch.setattr(turns, "TURNS", turns.Turns(lambda call: call()))
     clock, times = task.Clock(), Server.times
     inner: Any = server.EdgeFactory(Server())
     inner.reactor = clock
@@ -97,6 +103,39 @@ def test_a_client_that_never_finishes_its_hello_is_given_up(tmp_path: Path, begu
     clock.advance(1)
     clock.advance(times.closing)
     assert wire.disconnecting or wire.disconnected
+
+
+def test_handshakes_take_turns_and_who_waits_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Callable[[], None]] = []
+    ticks = itertools.count(step=turns.TURN_SECONDS / 2)  # one step of a handshake is a turn
+    monkeypatch.setattr(turns, "TURNS", turns.Turns(calls.append, lambda: next(ticks)))
+    context: Any = tls.ServerContext(
+        *make_certificate(tmp_path, "kubernetes", "apiserver", "x"), []
+    )
+    factory = TLSMemoryBIOFactory(context, False, server.EdgeFactory(Server()))
+    factory.protocol = tls.Transport
+    wires: list[Any] = []
+    for _ in range(5):
+        client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+        client.set_connect_state()
+        with pytest.raises(SSL.WantReadError):
+            client.do_handshake()
+        connection: Any = factory.buildProtocol(None)
+        wires.append(Wire())  # type: ignore[no-untyped-call]
+        wires[-1]._tempDataLen = 1  # there is no socket to send to at once
+        connection.makeConnection(wires[-1])
+        connection.dataReceived(client.bio_read(1 << 14))
+
+    assert [wire.producerState for wire in wires] == ["paused"] * 5
+    for done in range(5):
+        assert [bool(wire.value()) for wire in wires] == [n < done for n in range(5)]
+        (call,) = calls
+        calls.clear()
+        call()
+    assert all(wire.value() for wire in wires) and not calls
+    assert [wire.producerState for wire in wires] == ["producing"] * 5
 
 
 def test_old_versions_of_tls_are_refused(demo: Demo) -> None:

@@ -138,6 +138,27 @@ def test_a_transport_is_read_again_when_nobody_holds_it_any_more() -> None:
     assert wire.told == ["pause", "resume"]
 
 
+def test_what_is_done_in_turn_is_done_among_the_others_and_awaited() -> None:
+    async def body() -> None:
+        loop, order = Loop(), list[str]()
+        Waiting(Valve(Wire()), lambda piece: order.append("a"), turns=loop.turns).add(
+            bytes(3 * PIECE_BYTES)
+        )
+        done = asyncio.ensure_future(loop.turns.do(lambda: order.append("done")))
+        failing = asyncio.ensure_future(loop.turns.do(lambda: order.remove("z")))
+        left = asyncio.ensure_future(loop.turns.do(lambda: order.append("left")))
+        await asyncio.sleep(0)
+        left.cancel()
+        await asyncio.sleep(0)
+        loop.all()
+        await done
+        with pytest.raises(ValueError):
+            await failing
+        assert order == ["a", "done", "a", "a"]
+
+    asyncio.run(body())
+
+
 class Connection(Wire):
     """A transport that an Autobahn protocol can live on."""
 
