@@ -33,6 +33,7 @@ CATCH_ALL = {
     "lifecycle/hosting/edge/adapter/server.py": "the edge, HTTP",
     "lifecycle/hosting/worker/process.py": "the edge, the worker's main loop",
     "lifecycle/hosting/worker/forks.py": "a fork that cannot be made ends no cluster",
+    "lifecycle/hosting/edge/adapter/turns.py": "what is done in turn fails for who waits for it",
     "lifecycle/hosting/worker/driver.py": "a control action that fails ends no cluster",
 }
 
