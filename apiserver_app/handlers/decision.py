@@ -11,6 +11,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import ApiError, FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.syntax import labelwords
 from apiserver_app.registry import storagecalls
 
 
@@ -42,6 +43,8 @@ def legal(info: ResourceInfo, name: str, found: Sequence[FieldError], release: R
         return LEGAL
     group = "" if info.storage == "events" else info.group  # those of events.k8s.io are core's
     as_json = release.has("FieldErrorsAsJSON")
+    if release.has("LabelKeysReworded"):
+        found = [*map(labelwords.reworded, found)]
     error = errors.invalid(group, info.kind, name, found, as_json=as_json)
     detail = {
         "word": f"{len(found)} error{'s' if len(found) != 1 else ''}",

@@ -15,7 +15,11 @@ import json
 import re
 from typing import Any
 
-_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|0x[0-9a-f]+|-?\d+(?:\.\d+)?|true|false|nil|[{}:,()]|&)')
+_TOKEN = re.compile(
+    r'\s*("(?:[^"\\]|\\.)*"|0x[0-9a-f]+|-?\d+(?:\.\d+)?|true|false|<?nil>?|[{}:,()]|&)'
+)
+_BARE = re.compile(r"[A-Za-z_][\w./-]*")  # of a type that prints itself, which JSON quotes
+_DATE = re.compile(r"\s*time\.Date\([^()]*\)")  # a time that is not set
 _TYPE = re.compile(r"\s*((?:\[\]|\*|map\[\w+\])*[A-Za-z_][\w.]*)")
 _VERSIONED = ("v1.", "metav1.")  # types whose fields have JSON names
 
@@ -26,6 +30,8 @@ class _Unknown(Exception):
 
 def as_json(text: str) -> str:
     """The text as JSON, or as it is when it does not say what the value is."""
+    if _BARE.fullmatch(text):
+        return to_json(text)
     try:
         reader = _Reader(text)
         value = reader.value()
@@ -44,6 +50,14 @@ def to_json(value: Any) -> str:
     return out
 
 
+def _amount(number: dict[str, int]) -> str:
+    """A quantity that was made from a number."""
+    suffix = {0: "", -3: "m"}.get(number["scale"])
+    if suffix is None:
+        raise _Unknown
+    return f"{number['value']}{suffix}"
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
@@ -55,7 +69,7 @@ class _Reader:
         token = self._token()
         if token in ("true", "false"):
             return token == "true"
-        if token == "nil":
+        if token in ("nil", "<nil>"):
             return None
         if token == "&":
             return self.value()
@@ -93,6 +107,10 @@ class _Reader:
         self._token(")")
 
     def _typed(self) -> Any:
+        date = _DATE.match(self._text, self._at)
+        if date:
+            self._at = date.end()
+            return None
         name = self._name()
         if self._peeks("("):
             self._token("(")
@@ -109,8 +127,13 @@ class _Reader:
         fields = dict(self._pairs(quoted=False))
         if name == "intstr.IntOrString":
             return fields["StrVal"] if fields["Type"] else fields["IntVal"]
+        if name == "resource.Quantity":
+            return fields["s"] or _amount(fields["i"])
         if name.startswith(_VERSIONED):
             return {f"{key[0].lower()}{key[1:]}": each for key, each in fields.items() if each}
+        for embedded in ("TypeMeta", "ObjectMeta"):
+            if embedded in fields:
+                fields = {**fields.pop(embedded), **fields}
         return fields
 
     def _items(self) -> list[Any]:

@@ -133,6 +133,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "AggregatedDiscoveryRemoveBetaType": Span(33),
     "EmulationVersion": Span(33),  # in the answer of /version
     "FieldErrorsAsJSON": Span(34),  # bad values in the words of a refusal
+    "LabelKeysReworded": Span(36),  # and their lengths are in bytes
     "LegacyProvider": Span(27),  # /api is installed as one provider among the others
     "OIDCFlagsTogether": Span(30),  # an issuer needs a client id and the other way round
     "PortForwardWebsockets": Span(31),
@@ -161,7 +162,9 @@ BEHAVIOURS: Mapping[str, Span] = {
     "PodSecurityPolicyRefusalReworded": Span(20),
     "PreferSameTrafficDistribution": Span(34),
     "SELinuxChangePolicy": Span(33),
+    "ScaleTargetVersionValidation": Span(34),
     "ServiceAccountNodeAudienceRestriction": Span(32),
+    "StatefulSetTemplateValidation": Span(34),
     "SupplementalGroupsPolicy": Span(33),
     "UserNamespacesSupport": Span(33),
     "VolumeAttributesClass": Span(34),

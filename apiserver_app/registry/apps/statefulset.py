@@ -91,7 +91,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         super().prepare_for_update(ctx, obj, old)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        return self._validate(obj, True)
+        return self._validate(obj, True, whole=ctx.version.has("StatefulSetTemplateValidation"))
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         warnings = super().warnings(ctx, obj, old)
@@ -103,7 +103,8 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             )
         return warnings
 
-    def _validate(self, obj: Object, fresh: bool) -> list[FieldError]:
+    def _validate(self, obj: Object, fresh: bool, *, whole: bool) -> list[FieldError]:
+        """`whole`: the templates of pods and claims as well, all of them."""
         errs: list[FieldError] = []
         spec = obj["spec"]
         policy = spec.get("podManagementPolicy")
@@ -117,6 +118,10 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             if retention and value not in ("Retain", "Delete"):
                 path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
                 errs.append(errors.not_supported(path, value or "", ("Retain", "Delete")))
+        if fresh and whole:
+            for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+                path = f"spec.volumeClaimTemplates[{index}].spec"
+                persistentvolumeclaim.validate_spec(claim.get("spec") or {}, path, errs)
         checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
         checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
         start = (spec.get("ordinals") or {}).get("start")
@@ -124,14 +129,16 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         if fresh and spec.get("serviceName"):
             checks.named(spec["serviceName"], "spec.serviceName", names.dns1123_label_errors, errs)
         workload.selector(spec, "spec", "statefulset", errs)
-        _template(spec, errs)
+        _template(spec, whole, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
-        errs = self._validate(obj, False)
+        whole = ctx.version.has("StatefulSetTemplateValidation")
+        whole = whole and not self._validate(old, False, whole=True)
+        errs = self._validate(obj, False, whole=whole)
         fixed = {key: value for key, value in spec.items() if key not in _MUTABLE}
         if fixed != {key: value for key, value in before.items() if key not in _MUTABLE}:
             errs.append(errors.forbidden_value("spec", _REFUSED))
@@ -171,7 +178,25 @@ def _update_strategy(strategy: Mapping[str, Any], path: str, errs: list[FieldErr
         errs.append(errors.invalid_value(path, printed, text))
 
 
-def _template(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
+def _as_of_a_pod(spec: Mapping[str, Any], template: Mapping[str, Any]) -> dict[str, Any]:
+    """The template with what the controller puts into each pod, and without what it replaces."""
+    inside: dict[str, Any] = dict(template.get("spec") or {})
+    for field in ("subdomain", "hostname"):
+        inside.pop(field, None)
+    claims = [
+        (claim.get("metadata") or {}).get("name") or ""
+        for claim in spec.get("volumeClaimTemplates") or ()
+    ]
+    if claims:
+        made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
+        others = [
+            volume for volume in inside.get("volumes") or () if volume.get("name") not in claims
+        ]
+        inside["volumes"] = [*made, *others]
+    return {**template, "spec": inside}
+
+
+def _template(spec: Mapping[str, Any], whole: bool, errs: list[FieldError]) -> None:
     value = spec.get("selector")
     template = spec.get("template") or {}
     if not selectors.is_valid(value):
@@ -179,5 +204,7 @@ def _template(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
         errs.append(errors.invalid_value("spec.selector", printed, ""))
     else:
         workload.template_labels(value, template, "spec.template", errs)
+        if whole:
+            validation.validate_template(_as_of_a_pod(spec, template), "spec.template", errs)
         validation.template_metadata(template, "spec.template", errs)
     workload.always(template, "spec.template", "StatefulSet", errs)

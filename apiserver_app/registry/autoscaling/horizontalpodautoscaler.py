@@ -65,14 +65,15 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         obj["status"] = {**self._zero(), **(obj.get("status") or {})}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        return self._validate(obj, 1)
+        return self._validate(ctx, obj, None)
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self._validate(obj, 0 if old["spec"].get("minReplicas") == 0 else 1)
+        return self._validate(ctx, obj, old)
 
-    def _validate(self, obj: Object, bound: int) -> list[FieldError]:
+    def _validate(self, ctx: Context, obj: Object, old: Object | None) -> list[FieldError]:
         errs: list[FieldError] = []
-        spec = obj["spec"]
+        spec, before = obj["spec"], old["spec"] if old else {}
+        bound = 0 if before.get("minReplicas") == 0 else 1
         least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
         if least is not None and least < bound:
             text = f"must be greater than or equal to {bound}"
@@ -83,7 +84,10 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         if least is not None and most < least:
             text = "must be greater than or equal to `minReplicas`"
             errs.append(errors.invalid_value("spec.maxReplicas", most, text))
-        metrics.reference(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef", errs)
+        target, path = spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef"
+        metrics.reference(target, path, errs)
+        if ctx.version.has("ScaleTargetVersionValidation"):
+            _version(target, before.get("scaleTargetRef"), path, errs)
         metrics.metrics(_metrics(spec), least, "spec.metrics", errs)
         behavior = spec.get("behavior") or {}
         for direction in ("scaleUp", "scaleDown"):
@@ -101,6 +105,22 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         if self.info.version == "v1":
             return {"currentReplicas": 0, "desiredReplicas": 0}
         return {"desiredReplicas": 0, "currentMetrics": None}
+
+
+def _version(
+    target: Mapping[str, Any], before: Mapping[str, Any] | None, path: str, errs: list[FieldError]
+) -> None:
+    """Requires a version with a group, but of what was there already."""
+    value, kind = target.get("apiVersion") or "", target.get("kind")
+    if before and (before.get("apiVersion") or "", before.get("kind")) == (value, kind):
+        return
+    if value.count("/") > 1:
+        text = f"unexpected GroupVersion string: {value}"
+    elif kind == "ReplicationController" or value.rpartition("/")[0]:
+        return
+    else:
+        text = "apiVersion must specify API group"
+    errs.append(errors.invalid_value(f"{path}.apiVersion", value, text))
 
 
 def _metrics(spec: Mapping[str, Any]) -> list[Any]:

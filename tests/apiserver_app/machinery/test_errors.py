@@ -34,6 +34,13 @@ def test_values_are_told_as_json_since_1_34_unless_a_pointer_hides_them() -> Non
         '"values":["x","y"]}]}',
         'map[string]string{"b":"1", "a":"2"}': '{"a":"2","b":"1"}',
         "[]byte{0x6e, 0x6f}": '"bm8="',
+        "0x0": "0",
+        "unknown0": '"unknown0"',
+        "resource.Quantity{i:resource.int64Amount{value:15, scale:-3}, d:resource.infDecAmount{Dec:"
+        '(*inf.Dec)(nil)}, s:"", Format:"DecimalSI"}': '"15m"',
+        'core.Taint{Key:"k", Value:"v", Effect:"NoSchedule", TimeAdded:<nil>}': (
+            '{"Key":"k","Value":"v","Effect":"NoSchedule","TimeAdded":null}'
+        ),
         "[]core.ResourceQuotaScope(nil)": "null",
         "policy.Spec{MinAvailable:(*intstr.IntOrString)(ADDRESS)}": (
             "policy.Spec{MinAvailable:(*intstr.IntOrString)(ADDRESS)}"
