@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apiserver_app.etcd.backend import FORK
 from lifecycle.api import bridge, serializers
 from lifecycle.trace import bookmarks, storage
 
@@ -38,12 +39,16 @@ class Comparison(APIView):
     @extend_schema(responses=serializers.ComparisonSerializer, operation_id="fork_comparison")
     def get(self, request: Request, cluster: str) -> Response:
         """What diverged between a fork and the cluster it was made from, up to where both are."""
-        served = bridge.served(request)
-        forks = bridge.control(request, served, "forks", {})["forks"]
+        origin = cluster.rpartition(FORK)[0] or bridge.served(request)
+        forks = bridge.control(request, origin, "forks", {})["forks"]
         fork = next((fork for fork in forks if fork["name"] == cluster), None)
         if fork is None:
             raise exceptions.NotFound(f'there is no fork "{cluster}"')
+        if fork["anew"]:
+            raise exceptions.ValidationError(
+                {"detail": f'"{cluster}" began anew: it has no moment in common with "{origin}"'}
+            )
         if fork["state"] != "ready":
             why = fork["why"] or "it is being made"
             raise exceptions.ValidationError({"detail": f'"{cluster}" is not ready: {why}'})
-        return Response(storage.compared(served, cluster, fork["seq"]))
+        return Response(storage.compared(origin, cluster, fork["seq"]))

@@ -166,6 +166,13 @@ class StateSerializer(serializers.Serializer[Any]):
     profile = serializers.CharField()
     nodes = serializers.IntegerField()
     ready = serializers.BooleanField()
+    untouched = serializers.BooleanField(
+        help_text="nobody outside has changed anything: all that is there is its own work"
+    )
+    stage = serializers.CharField(
+        allow_blank=True,
+        help_text="another cluster, where who drives shows something to who only watches",
+    )
     roles = serializers.JSONField()
 
 
@@ -177,7 +184,15 @@ class NewForkSerializer(serializers.Serializer[Any]):
     """Where and how a fork begins."""
 
     seq = serializers.IntegerField(required=False, help_text="right after this record; or")
-    revision = serializers.IntegerField(required=False, help_text="right after this write")
+    revision = serializers.IntegerField(required=False, help_text="right after this write; or")
+    anew = serializers.BooleanField(
+        required=False, help_text="as the cluster was when it was ready, running at once"
+    )
+    replaces = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="one that was begun anew, which goes once this one is ready",
+    )
     seed = serializers.IntegerField(
         required=False,
         min_value=0,
@@ -187,8 +202,10 @@ class NewForkSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(required=False, max_length=100, allow_blank=True)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        if ("seq" in given) == ("revision" in given):
-            raise serializers.ValidationError('a moment is needed: either "seq" or "revision"')
+        if sum(("seq" in given, "revision" in given, given.get("anew", False))) != 1:
+            raise serializers.ValidationError(
+                'a moment is needed: either "seq" or "revision", or "anew"'
+            )
         return given
 
 
@@ -205,11 +222,13 @@ class ForkSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=("making", "ready", "failed"))
     done = serializers.FloatField(help_text="0 to 1")
     how = serializers.ChoiceField(
-        choices=("rerun", "objects"),
+        choices=("rerun", "objects", "anew"),
         allow_null=True,
-        help_text="rerun: exact, everything as it was; objects: its components started anew",
+        help_text="rerun: exact, everything as it was; objects: its components started anew; "
+        "anew: it began from nothing",
     )
     why = serializers.CharField(allow_blank=True, help_text="it is not exact, or it failed")
+    anew = serializers.BooleanField(help_text="nothing of its past is the cluster's")
 
 
 class ForkListSerializer(serializers.Serializer[Any]):

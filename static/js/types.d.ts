@@ -216,6 +216,8 @@ export interface Clock {
   /** requests from outside that wait while it is frozen */
   waiting?: number;
   breakpoints?: Breakpoint[];
+  /** another cluster, where who drives shows something to who only watches */
+  stage?: string;
 }
 
 /** The first message of a feed. */

@@ -40,6 +40,7 @@ WITHHELD_MAX = 20_000  # requests whose credentials are remembered
 UNDER_WAY_MAX = 16  # requests from outside; those that come then wait in turn
 LEAD_SECONDS = 0.01  # of wall time that hops may be ahead of the clock
 
+READS = ("GET", "HEAD", "OPTIONS")
 PATH_CHARACTERS = 160  # of a request, in its label
 
 Message = tuple[Any, ...]
@@ -76,6 +77,9 @@ class ClusterHost:
         # of requests by number; the log does not have it, and it ends with the process
         self.withheld: dict[int, masking.Withheld] = {}
         self._input_count = cluster.state.control.get("inputs", 0)
+        # nobody outside has changed anything: all that is there is the cluster's own work
+        self.untouched = bool(cluster.state.control.get("untouched", cluster.state.seq == 0))
+        self.stage = ""  # another cluster, in which who drives shows something to who only watches
         self._outside_done = False
         self.inside_owed_seconds = 0.0
         self._state_sent: dict[str, Any] = {}
@@ -116,6 +120,7 @@ class ClusterHost:
                 coro = serve_large() if is_large else server.serve(request, reply)
                 kernel.spawn(f"request {number}", coro, lane=0, span=0, label=label)
 
+        self.untouched &= request.method in READS
         shown, hidden = masking.logged(request)
         if hidden is not None:
             self.withheld[number] = hidden
@@ -298,7 +303,10 @@ class ClusterHost:
         state.now, state.steps = self.kernel.now, self.kernel.steps
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
         members = self.cluster.etcd.members
-        state.control = {"inputs": self._input_count, "members": members.all, "leader": members.led}
+        state.control = {
+            "inputs": self._input_count, "untouched": self.untouched,
+            "members": members.all, "leader": members.led,
+        }  # fmt: skip
         state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []
@@ -341,6 +349,7 @@ class ClusterHost:
             "quarantined": sorted(label.decode() for label in self.kernel.quarantined),
             "held": recorder.held if self.kernel.frozen else None,
             "waiting": self.inbox.count("request") if self._holds() else 0,
+            "stage": self.stage,
             "breakpoints": [
                 {"id": one.id, "kind": one.kind, **one.wanted} for one in recorder.breakpoints
             ],

@@ -27,6 +27,8 @@ from lifecycle.trace import redaction
 from lifecycle.trace.recorder import Breakpoint
 
 BREAKPOINTS_MAX = 32
+# by which a cluster does something else than by itself
+TOUCHING = ("role", "apiserver", "fault", "console")
 FAULT = "etcdserver: request timed out"
 FAULTS_MAX, FAULT_TIMES_MAX, FAULT_CHARACTERS_MAX = 16, 1000, 500
 CONSOLE_CHARACTERS_MAX = 65_536
@@ -93,6 +95,7 @@ class Controls:
             "seed": state.seed,
             "profile": state.profile,
             "ready": cluster.ready,
+            "untouched": host.untouched,
             "nodes": cluster.inputs.nodes,
             "roles": {name: role.states() for name, role in cluster.roles.items()},
         }
@@ -235,6 +238,7 @@ class Controls:
             raise ControlError("no request begins with that record") from error
 
     def _told(self, host: ClusterHost, action: str, detail: Args) -> None:
+        host.untouched &= action not in TOUCHING
         host.input_now("control", [action, detail])
         host.cluster.recorder.tell("control", action, detail, span=0)
 

@@ -3,6 +3,9 @@
 A fork is a cluster like any other, in the same worker and store, under a name of its own. It is
 made in slices beside the clusters that run, joins them paused at its moment, and ends with the
 worker: whatever a fork does, the next worker begins without it.
+
+Beside these a cluster can be begun anew, as it was when it was ready: one to play in. It runs at
+once, has its own bound, so that playing uses up no forks, and can be forked itself.
 """
 
 from __future__ import annotations
@@ -20,24 +23,27 @@ from apiserver_app.etcd.backend import FORK, ClusterState
 from apiserver_app.etcd.errors import StoreError
 from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.rand import Rand
+from lifecycle.hosting.worker import anew
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.hosting.worker.control import Args, ControlError
 from lifecycle.hosting.worker.rerun import Diverged, Rerun
 from lifecycle.trace import moments, storage
 
 KEPT_MAX = 5
+PLAYED_MAX = 3  # clusters that were begun anew; then the oldest goes
 RERUN_RECORDS_MAX = 300_000  # a minute
 TITLE_CHARACTERS_MAX = 100
 SLICE_SECONDS = 0.01  # of making one, between two slices of the clusters
 SEED_MAX = 2**63 - 1
 MAKING, READY, FAILED = "making", "ready", "failed"
-RERUN, OBJECTS = "rerun", "objects"
+RERUN, OBJECTS, ANEW = "rerun", "objects", "anew"
 
 Build = Callable[[str], ClusterHost]
 
 
 class Fork(msgspec.Struct):
-    """One, as it is told of. `how` it was made: `why` says why not by running the log again."""
+    """One, as it is told of. `how` it was made: `why` says why not by running the log again. One
+    that is begun `anew` has nothing in common with its cluster but what both are made from."""
 
     name: str
     cluster: str
@@ -50,6 +56,7 @@ class Fork(msgspec.Struct):
     done: float = 0.0
     how: str | None = None
     why: str = ""
+    anew: bool = False
 
 
 class Fleet(Protocol):
@@ -120,56 +127,50 @@ class Forks:
         return [structs.asdict(fork) for fork in self._forks.values() if fork.cluster == name]
 
     def _fork(self, host: ClusterHost, args: Args) -> Args:
-        if host is not self._origin:
-            origin = self._origin.cluster.name
-            raise ControlError(f'"{host.cluster.name}" is a fork itself: fork "{origin}"')
         if host.cluster.store.alarm:
             raise ControlError(f"no fork can be kept: {host.cluster.store.alarm}")
-        if sum(one.state != FAILED for one in self._forks.values()) >= KEPT_MAX:
+        if args.get("anew"):
+            return self._begin_anew(args)
+        if host is not self._origin and not self._forks[host.cluster.name].anew:
+            origin = self._forks[host.cluster.name].cluster
+            raise ControlError(f'"{host.cluster.name}" is a fork itself: fork "{origin}"')
+        if sum(not one.anew and one.state != FAILED for one in self._forks.values()) >= KEPT_MAX:
             raise ControlError(f"there are {KEPT_MAX} forks already: remove one first")
-        moment = self._moment(args)
+        moment = _moment(host, args)
         seed = args.get("seed")
         if seed is None:
             seed = host.cluster.state.seed
         if type(seed) is not int or not 0 <= seed <= SEED_MAX:
             raise ControlError(f"seed must be a number from 0 to {SEED_MAX}")
+        title = str(args.get("title") or "")[:TITLE_CHARACTERS_MAX]
+        fork = Fork(self._name(host), host.cluster.name, *_told(moment), seed, title)
+        past = [one for one in args.get("bookmarks", ()) if one["seq"] <= fork.seq]
+        return self._begin(fork, self._make(fork, host), past)
+
+    def _begin_anew(self, args: Args) -> Args:
+        """`replaces` one of its kind, which is there until the new one is ready."""
+        origin, old = self._origin, str(args.get("replaces", ""))
+        others = [one.name for one in self._forks.values() if one.anew and one.name != old]
+        for name in others[: max(0, len(others) - PLAYED_MAX + 1)]:
+            self._end(name, origin.cluster.name)
+        seed = origin.cluster.state.seed
+        fork = Fork(self._name(origin), origin.cluster.name, 0, 0, 0, seed, "", anew=True)
+        return self._begin(fork, self._make_anew(fork, old), [])
+
+    def _name(self, host: ClusterHost) -> str:
+        self._count += 1
+        return f"{host.cluster.name}{FORK}{self._count}"
+
+    def _begin(self, fork: Fork, making: Generator[float], bookmarks: list[Args]) -> Args:
+        """Makes it from now on; what failed before is forgotten."""
         for name in [one.name for one in self._forks.values() if one.state == FAILED]:
             del self._forks[name]
             del self._bookmarks[name]
-        self._count += 1
-        name = f"{host.cluster.name}{FORK}{self._count}"
-        title = str(args.get("title") or "")[:TITLE_CHARACTERS_MAX]
-        fork = Fork(name, host.cluster.name, *_told(moment), seed, title)
-        self._forks[name] = fork
-        past = [one for one in args.get("bookmarks", ()) if one["seq"] <= fork.seq]
-        self._bookmarks[name] = past
-        self._making[name] = self._make(fork)
-        host.inbox.wake()
+        self._forks[fork.name] = fork
+        self._bookmarks[fork.name] = bookmarks
+        self._making[fork.name] = making
+        self._origin.inbox.wake()
         return {"fork": structs.asdict(fork)}
-
-    def _moment(self, args: Args) -> moments.Moment:
-        """Raises ControlError for a moment that there is not, or not any more."""
-        cluster = self._origin.cluster
-        store, last = cluster.store, cluster.state.seq
-        given = [name for name in ("seq", "revision") if args.get(name) is not None]
-        if len(given) != 1:
-            raise ControlError('a moment is needed: either "seq" or "revision"')
-        wanted = args[given[0]]
-        if type(wanted) is not int or wanted < 1:
-            raise ControlError(f"{given[0]} must be a number from 1 on")
-        end = last if given[0] == "seq" else cluster.state.revision
-        if wanted > end:
-            raise ControlError(f"{given[0]} {wanted} lies ahead: the cluster is at {end}")
-        if given[0] == "seq":
-            moment = moments.at_record(store.backend, wanted)
-        else:
-            moment = moments.at_revision(store.backend, wanted, last)
-        if moment is None or moment.revision < store.compacted:
-            raise ControlError(
-                f"{given[0]} {wanted} is no longer kept: the store is compacted up to revision "
-                f"{store.compacted}"
-            )
-        return moment
 
     def _marks(self, host: ClusterHost, args: Args) -> Args:
         """The bookmarks of a fork; `set` puts others in their place."""
@@ -185,59 +186,85 @@ class Forks:
             raise ControlError(f'"{name}" is the cluster that is served here, and no fork')
         if name not in self._forks:
             raise ControlError(f'there is no cluster "{name}"')
+        self._end(name, self._origin.cluster.name)
+
+    def _end(self, name: str, stage: str) -> None:
+        """With what was forked from it. Whoever only watches it goes on to `stage`."""
+        if self._origin.stage == name:
+            self._origin.stage = ""
+        if name in self._hosts:
+            self._hosts[name].stage = stage
+        for one in [one.name for one in self._forks.values() if one.cluster == name]:
+            self._end(one, stage)
         self._drop(name)
         del self._forks[name]
         del self._bookmarks[name]
 
     # -- making ---------------------------------------------------------------------------------
 
-    def _make(self, fork: Fork) -> Generator[float]:
+    def _make_anew(self, fork: Fork, replaces: str) -> Generator[float]:
+        """Yields the part that is done."""
+        DatabaseBackend(fork.name).commit(
+            anew.state_of(self._origin.cluster, fork.name), [], [], []
+        )
+        with contextlib.ExitStack() as undo:
+            host = self._build(fork.name)
+            undo.callback(host.kernel.close)
+            yield from anew.run(host, functools.partial(self._fleet.ask, fork.name))
+            undo.pop_all()
+        fork.how = ANEW
+        self._join(fork.name, host)
+        self._origin.stage = fork.name
+        if replaces in self._forks and self._forks[replaces].anew:
+            self._end(replaces, fork.name)
+
+    def _make(self, fork: Fork, origin: ClusterHost) -> Generator[float]:
         """Yields the part that is done."""
         try:
-            yield from self._run_again(fork)
+            yield from self._run_again(fork, origin)
             fork.how = RERUN
             return
         except Diverged as error:
             fork.why = f"not exact, its components started anew: {error}"
             self._give_up(fork.name)
-        yield from self._copy(fork)
+        yield from self._copy(fork, origin)
         fork.how = OBJECTS
         host = self._build(fork.name)
-        self._join(fork, host)
+        self._join_paused(fork, host)
         host.cluster.start(functools.partial(self._fleet.ask, fork.name))
 
-    def _run_again(self, fork: Fork) -> Iterator[float]:
+    def _run_again(self, fork: Fork, host: ClusterHost) -> Iterator[float]:
         """Everything since this worker began, from the log of inputs. Raises Diverged."""
-        begun, origin = self._origin.begun, self._origin.cluster
+        begun, origin = host.begun, host.cluster
         if fork.seq <= begun.seq:
             raise Diverged("the moment lies before the last start of the worker")
         if fork.seq - begun.seq > RERUN_RECORDS_MAX:
             raise Diverged(f"more than {RERUN_RECORDS_MAX} records lie between the start and it")
         if begun.revision > 0 and begun.compacted < origin.store.compacted:
             raise Diverged("the store was compacted since the worker started")
-        source, target = self._backends(fork)
+        source, target = _backends(fork, host)
         inputs = begun.control.get("inputs", 0)
         target.commit(structs.replace(begun, name=fork.name, seed=fork.seed), [], [], [])
         for done in target.copy(source, begun.revision, begun.seq, inputs):
             yield done / 10
         with contextlib.ExitStack() as undo:
-            host = self._build(fork.name)
-            undo.callback(host.kernel.close)
+            made = self._build(fork.name)
+            undo.callback(made.kernel.close)
             yield 0.1
-            rerun = Rerun(host, self._origin)
+            rerun = Rerun(made, host)
             for done in rerun.until(fork.seq):
                 yield 0.1 + 0.9 * done
             undo.pop_all()
         if fork.seed != begun.seed:
-            host.cluster.rand.state = Rand(fork.seed).state
-        self._join(fork, host)
+            made.cluster.rand.state = Rand(fork.seed).state
+        self._join_paused(fork, made)
         rerun.hand_over(functools.partial(self._fleet.ask, fork.name))
 
-    def _copy(self, fork: Fork) -> Iterator[float]:
+    def _copy(self, fork: Fork, host: ClusterHost) -> Iterator[float]:
         """What the store had at that moment, as a cluster that a worker starts again."""
-        origin = self._origin.cluster
-        source, target = self._backends(fork)
-        begun = self._state(fork)
+        origin = host.cluster
+        source, target = _backends(fork, host)
+        begun = _state(fork, host)
         target.commit(structs.replace(begun, revision=0, seq=0), [], [], [])
         admitted = source.inputs_before(fork.seq + 1, 1)
         inputs = admitted[-1].n if admitted else 0
@@ -247,35 +274,20 @@ class Forks:
         cut = storage.cut(source, fork.seq)
         target.commit(begun, [], cut, [])
 
-    def _backends(self, fork: Fork) -> tuple[DatabaseBackend, DatabaseBackend]:
-        """The cluster's, and one for the fork."""
-        source = self._origin.cluster.store.backend
-        assert isinstance(source, DatabaseBackend), "forks are kept in a database"
-        return source, DatabaseBackend(fork.name)
+    def _join(self, name: str, host: ClusterHost) -> None:
+        host.announce()
+        # listeners of an earlier one of that name are sent away; the store has what was before
+        host.staged.append(("trace", name, 1, host.cluster.recorder.seq, b""))
+        self._hosts[name] = host
+        self._fleet.join(host)
 
-    def _state(self, fork: Fork) -> ClusterState:
-        """Of the fork at its moment. What has no history is taken as it is now: random numbers go
-        on where the cluster's are, because those before made names that are in use."""
-        origin, state = self._origin.cluster, self._origin.cluster.state
-        saved = origin.store.backend.load()
-        assert saved is not None, "it has records"
-        same = fork.seed == state.seed
-        return structs.replace(
-            saved, name=fork.name, seed=fork.seed, revision=fork.revision, seq=fork.seq,
-            now=state.epoch + fork.t, rand=saved.rand if same else Rand(fork.seed).state,
-        )  # fmt: skip
-
-    def _join(self, fork: Fork, host: ClusterHost) -> None:
+    def _join_paused(self, fork: Fork, host: ClusterHost) -> None:
         """Paused at its moment: what is asked of it now is done before it goes on."""
         cluster = host.cluster
         host.prepare()
-        host.announce()
-        # listeners of an earlier one of that name are sent away; the store has what was before
-        host.staged.append(("trace", fork.name, 1, cluster.recorder.seq, b""))
-        self._hosts[fork.name] = host
+        self._join(fork.name, host)
         fork.seq, fork.revision = cluster.recorder.seq, cluster.store.revision
         fork.t = cluster.kernel.now - cluster.state.epoch
-        self._fleet.join(host)
 
     def _fail(self, fork: Fork, why: str) -> None:
         fork.state, fork.why = FAILED, why
@@ -298,6 +310,51 @@ class Forks:
         if backend.load() is not None:
             backend.erase()
             self._sweep()
+
+
+def _moment(host: ClusterHost, args: Args) -> moments.Moment:
+    """Raises ControlError for a moment that there is not, or not any more."""
+    cluster = host.cluster
+    store, last = cluster.store, cluster.state.seq
+    given = [name for name in ("seq", "revision") if args.get(name) is not None]
+    if len(given) != 1:
+        raise ControlError('a moment is needed: either "seq" or "revision"')
+    wanted = args[given[0]]
+    if type(wanted) is not int or wanted < 1:
+        raise ControlError(f"{given[0]} must be a number from 1 on")
+    end = last if given[0] == "seq" else cluster.state.revision
+    if wanted > end:
+        raise ControlError(f"{given[0]} {wanted} lies ahead: the cluster is at {end}")
+    if given[0] == "seq":
+        moment = moments.at_record(store.backend, wanted)
+    else:
+        moment = moments.at_revision(store.backend, wanted, last)
+    if moment is None or moment.revision < store.compacted:
+        raise ControlError(
+            f"{given[0]} {wanted} is no longer kept: the store is compacted up to revision "
+            f"{store.compacted}"
+        )
+    return moment
+
+
+def _backends(fork: Fork, origin: ClusterHost) -> tuple[DatabaseBackend, DatabaseBackend]:
+    """The cluster's, and one for the fork."""
+    source = origin.cluster.store.backend
+    assert isinstance(source, DatabaseBackend), "forks are kept in a database"
+    return source, DatabaseBackend(fork.name)
+
+
+def _state(fork: Fork, host: ClusterHost) -> ClusterState:
+    """Of the fork at its moment. What has no history is taken as it is now: random numbers go on
+    where the cluster's are, because those before made names that are in use."""
+    origin, state = host.cluster, host.cluster.state
+    saved = origin.store.backend.load()
+    assert saved is not None, "it has records"
+    same = fork.seed == state.seed
+    return structs.replace(
+        saved, name=fork.name, seed=fork.seed, revision=fork.revision, seq=fork.seq,
+        now=state.epoch + fork.t, rand=saved.rand if same else Rand(fork.seed).state,
+    )  # fmt: skip
 
 
 def _told(moment: moments.Moment) -> tuple[int, int, int]:

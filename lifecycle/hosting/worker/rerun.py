@@ -21,7 +21,7 @@ from apiserver_app.http.exchange import Headers, Reply, Request
 from apiserver_app.machinery.kernel import FOREVER, UNBROKEN_MAX
 from lifecycle.hosting.worker import masking
 from lifecycle.hosting.worker.clock import MAX
-from lifecycle.hosting.worker.clusterhost import ClusterHost, label_of
+from lifecycle.hosting.worker.clusterhost import READS, ClusterHost, label_of
 from lifecycle.hosting.worker.control import ControlError, Controls
 from lifecycle.trace import storage
 
@@ -178,6 +178,7 @@ class Rerun:
         if request is None:
             raise Diverged("a request came with a credential that is no longer remembered")
         reply, label, host = Unheard(), label_of(request), self._host
+        host.untouched &= method in READS
         self._replies[number] = reply
         if number not in self._gone and label not in host.kernel.quarantined:
             coro = host.cluster.server.serve(request, reply)

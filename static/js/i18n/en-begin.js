@@ -4,7 +4,9 @@
 /** @type {Record<string, string>} */
 export default {
   'begin.title': 'Begin',
-  'begin.text': 'Each of these runs now, beside what is there.',
+  'begin.text':
+    'Each runs in a cluster that is as it was when it was ready: in this one until somebody ' +
+    'changes something here, then in a copy.',
   'begin.looks': 'Whoever only watches cannot begin anything.',
   'begin.asked': 'asked before',
   'begin.about': 'about {n} s',

@@ -4,7 +4,7 @@
 /** @type {Record<string, string>} */
 export default {
   'begin.title': '开始',
-  'begin.text': '每一项都可以随时运行，与已有的对象并存。',
+  'begin.text': '每一项都在刚就绪时的集群中运行：尚无人改动时就是这个集群，否则是它的一个副本。',
   'begin.looks': '只能观看，不能开始。',
   'begin.asked': '已看过',
   'begin.about': '约 {n} 秒',

@@ -89,7 +89,10 @@ export function clusterApi(cluster) {
 export const forks = {
   /** @param {string} cluster  that they were made from */
   list: (cluster) => ask(`/clusters/${encodeURIComponent(cluster)}/forks`),
-  /** @param {string} cluster @param {{seq: number, seed?: number}} moment */
+  /**
+   * @param {string} cluster
+   * @param {{seq: number, seed?: number}|{anew: true, replaces: string}} moment  or from nothing
+   */
   make: (cluster, moment) => post(`/clusters/${encodeURIComponent(cluster)}/forks`, moment),
   /** @param {string} fork  what came out otherwise than in the cluster it was made from */
   compare: (fork) => ask(`/clusters/${encodeURIComponent(fork)}/comparison`),

@@ -311,6 +311,56 @@ def test_five_are_kept_and_only_forks_are_removed(demo: Demo) -> None:
     assert [one["name"] for one in forks(demo)] == [one for one in names if one != names[2]]
 
 
+def test_a_copy_begins_anew_runs_at_once_and_uses_up_no_forks(demo: Demo) -> None:
+    last = get(demo, "demo")["seq"]
+    kept = [made(demo, seq=last)["name"] for _ in range(5)]
+    copy = made(demo, anew=True)
+    assert (copy["how"], copy["anew"], copy["seq"], copy["revision"]) == ("anew", True, 0, 0)
+    assert get(demo, "demo")["stage"] == copy["name"]
+    state = get(demo, copy["name"])
+    assert (state["mode"], state["frozen"], state["untouched"]) == ("run", False, True)
+    assert (state["seed"], get(demo, "demo")["untouched"]) == (get(demo, "demo")["seed"], False)
+    prefix = "objects?prefix=/registry/deployments/"
+    assert [*get(demo, f"{copy['name']}/{prefix}")["objects"]] == [
+        "/registry/deployments/kube-system/coredns"
+    ]
+    begun = get(demo, f"{copy['name']}/records?from=1&limit=1")["records"][0]
+    assert (begun["kind"], begun["t"]) == ("component", 0)
+
+    others = [made(demo, anew=True, replaces=copy["name"])["name"]]
+    assert copy["name"] not in {one["name"] for one in forks(demo)}
+    others += [made(demo, anew=True)["name"] for _ in range(3)]
+
+    assert [one["name"] for one in forks(demo)] == [*kept, *others[1:]]
+    assert get(demo, "demo")["stage"] == others[-1]
+    status, refused = call(demo, "GET", f"{others[-1]}/comparison")
+    assert (status, refused["detail"]) == (
+        400, f'"{others[-1]}" began anew: it has no moment in common with "demo"'
+    )  # fmt: skip
+    assert call(demo, "DELETE", others[-1]) == (204, {})
+    assert get(demo, "demo")["stage"] == ""
+
+
+def test_a_copy_is_forked_exactly_and_its_forks_end_with_it(demo: Demo) -> None:
+    copy = made(demo, anew=True)["name"]
+    control(demo, copy, "pause")
+    seq = get(demo, copy)["seq"] - 500
+    status, fork = call(demo, "POST", f"{copy}/forks", {"seq": seq})
+    assert (status, fork["cluster"]) == (201, copy)
+
+    def ready() -> dict[str, Any] | None:
+        [one] = get(demo, f"{copy}/forks")["forks"]
+        return dict(one) if one["state"] == "ready" else None
+
+    one = until(ready)
+    assert (one["how"], one["why"]) == ("rerun", "")
+    assert get(demo, f"{one['name']}/comparison")["differences"] == []
+
+    assert call(demo, "DELETE", copy) == (204, {})
+
+    assert [each["cluster"] for each in get(demo, "")["clusters"]] == ["demo"]
+
+
 def test_whoever_follows_a_fork_is_sent_away_when_it_is_removed(demo: Demo) -> None:
     fork = made(demo, seq=get(demo, "demo")["seq"])
     feed = demo.feed(f"/ws/v1/clusters/{fork['name']}/trace?from={fork['seq']}")

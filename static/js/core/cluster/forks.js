@@ -11,12 +11,23 @@
  * @property {string} title
  * @property {'making'|'ready'|'failed'} state
  * @property {number} done       0 to 1
- * @property {'rerun'|'objects'|null} how
+ * @property {'rerun'|'objects'|'anew'|null} how
  * @property {string} why        it is not exact, or it failed
+ * @property {boolean} anew      it began from nothing, as its cluster did, and has no past of it
  */
 
 /** The cluster that a fork was made from; itself for one that is none. @param {string} name */
 export const originOf = (name) => name.replace(/-fork-\d+$/, '');
+
+/** The cluster that is served here. @param {string} name  of it, or of any fork */
+export const rootOf = (name) => name.replace(/(-fork-\d+)+$/, '');
+
+/**
+ * The copy, begun from nothing, that a cluster is; undefined for any other.
+ * @param {string} cluster @param {Fork[]} forks
+ */
+export const copyOf = (cluster, forks) =>
+  forks.find(({ name, anew }) => anew && name === cluster);
 
 /** @param {string} name */
 export const isFork = (name) => originOf(name) !== name;

@@ -1,7 +1,9 @@
 // @ts-check
 /** Over the map while a scenario is on: the question before a decision, and what can follow. */
+import { copyOf } from '../../core/cluster/forks.js';
 import { nextAfter } from '../../core/commands/scenarios.js';
 import { outcome } from '../../core/cluster/schedule.js';
+import { leaveCopy } from '../forks/forks.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
 import { doneBefore, titleOf } from './questions.js';
@@ -74,10 +76,13 @@ function verdict({ words }, cycle, guess) {
 
 /** It was told to its end. @param {Context} ctx @param {import('./questions.js').Lesson} lesson */
 function over(ctx, { name }) {
-  const { words, act } = ctx;
+  const { words, act, meta, ui } = ctx;
   const next = nextAfter(name, doneBefore());
   const title = titleOf(ctx, next.name);
-  return banner('allow', 'allow', words.t('lesson.done'), titleOf(ctx, name), [
+  const copy = copyOf(meta.cluster, ui.forks);
+  const where = copy ? ` ${words.t('fork.copy', { cluster: copy.cluster })}` : '';
+  return banner('allow', 'allow', words.t('lesson.done'), `${titleOf(ctx, name)}${where}`, [
+    leaveCopy(ctx, 'button.act'),
     h(
       'button.act',
       { key: 'again', onClick: () => act.card(name) },

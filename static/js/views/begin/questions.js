@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * What one can begin with, and what follows. Each scenario runs at any time, under a free name, and
- * is ticked in this browser once it was told to its end.
+ * What one can begin with, and what follows. Each scenario runs at any time, whatever became of the
+ * cluster: in a copy that is as it was when it was ready, unless nobody has changed anything in it.
+ * It is ticked in this browser once it was told to its end.
  */
 import * as scenarios from '../../core/commands/scenarios.js';
 import { h } from '../kit/dom.js';
@@ -41,17 +42,20 @@ export function questionActions(app, apply) {
     },
     /** @param {string} name */
     async card(name) {
+      Object.assign(ui, { dialog: '', lesson: null });
+      app.draw();
+      if (!(await app.act.openFresh())) return;
       const one = scenarios.scenarioOf(name);
       const free = scenarios.freeName(app.history.head, one);
       const manifest = one.manifest(free, scenarios.crowdSize(app.history.head));
       app.act.setBreakpoints(app.act.presets().filter(({ id }) => one.stops?.includes(id)));
-      Object.assign(ui, { dialog: '', user: one.user || app.meta.users[0] });
+      ui.user = one.user || app.meta.users[0];
       ui.lesson = { name, since: app.history.last, root: 0, done: false, guess: '' };
       if (app.player.past) app.player.goLive();
       app.player.play(); // a cluster that stands still answers nobody
       const taint = one.taints && scenarios.taintManifest(app.history.head);
       if (taint) await apply(taint, ui.user, 'kubectl apply --server-side -f taint.yaml', true);
-      return apply(manifest, ui.user, `kubectl create -f ${free}.yaml`);
+      await apply(manifest, ui.user, `kubectl create -f ${free}.yaml`);
     },
     /** Which node it will be; the cluster goes on to its own choice. @param {string} guess */
     guess(guess) {
@@ -83,6 +87,10 @@ export function questionActions(app, apply) {
   };
 }
 
+/** Also over a recording, where there is a cluster beside it. @param {Context} ctx */
+export const canBegin = ({ ui, meta, player }) =>
+  !ui.making && (player.live ? player.drives : ui.keeps && meta.server);
+
 /** What there is to begin with, by theme, and what was told before. */
 export function questions(/** @type {Context} */ ctx, /** @type {string} */ key) {
   const { words } = ctx;
@@ -109,10 +117,10 @@ export function questions(/** @type {Context} */ ctx, /** @type {string} */ key)
 
 /** @param {Context} ctx @param {scenarios.Scenario} one @param {boolean} isDone */
 function card(ctx, { name, tone, sign, seconds }, isDone) {
-  const { words, act, player } = ctx;
+  const { words, act } = ctx;
   return h(
     `button.is-${tone}`,
-    { disabled: !player.drives, onClick: () => act.card(name) },
+    { disabled: !canBegin(ctx), onClick: () => act.card(name) },
     glyph(sign),
     h(
       'span',
@@ -151,12 +159,13 @@ export function asksFirst({ words, act, ui }, key, sign, go) {
 }
 
 /** The command to begin with. @param {Context} ctx */
-export function runButton({ words, act, player }) {
+export function runButton(ctx) {
+  const { words, act } = ctx;
   const { name, seconds } = scenarios.SCENARIOS[0];
   const takes = words.t('begin.about', { n: seconds });
   return h(
     'button.go',
-    { disabled: !player.drives, 'aria-description': takes, onClick: () => act.card(name) },
+    { disabled: !canBegin(ctx), 'aria-description': takes, onClick: () => act.card(name) },
     glyph('play'),
     words.t('map.run'),
     h('small', { 'aria-hidden': 'true' }, takes),

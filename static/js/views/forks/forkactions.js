@@ -1,6 +1,6 @@
 // @ts-check
 /** Forks: make one at the cursor, go there and back, remove it, and see what came out otherwise. */
-import { isFork, originOf } from '../../core/cluster/forks.js';
+import { isFork, originOf, rootOf } from '../../core/cluster/forks.js';
 import { SecondTrack } from '../../core/timeline/secondtrack.js';
 import { deployment, tainted } from '../../core/commands/scenarios.js';
 import { clusterApi, forks as forksApi } from '../../net/api.js';
@@ -25,15 +25,21 @@ export function forkActions(app, apply) {
     Object.assign(ui, change);
     app.draw();
   };
-  const list = async () => {
-    const { forks } = await forksApi.list(originOf(app.home.cluster));
+  /** Those of the cluster that is served here, and those of the copy that is open. */
+  const list = async (cluster = app.home.cluster) => {
+    /** @type {{forks: Fork[]}} */ const { forks } = await forksApi.list(rootOf(cluster));
+    const near = [cluster, originOf(cluster)];
+    const copy = forks.find(({ name, anew, state }) => {
+      return anew && state === 'ready' && near.includes(name);
+    });
+    if (copy) forks.push(...(await forksApi.list(copy.name)).forks);
     set({ forks });
-    return /** @type {Fork[]} */ (forks);
+    return forks;
   };
   /** Wait until it is made, and go there. @param {string} name */
   const follow = async (name) => {
     while (ui.making === name) {
-      const fork = (await list()).find((one) => one.name === name);
+      const fork = (await list(name)).find((one) => one.name === name);
       if (fork?.state === 'ready') return app.openCluster(name);
       if (!fork || fork.state === 'failed') throw new Error(fork?.why || name);
       await new Promise((done) => setTimeout(done, ASK_MS));
@@ -110,21 +116,44 @@ export function forkActions(app, apply) {
     }
     app.draw();
   };
+  /**
+   * Make one and go there; whether that was possible.
+   * @param {string} cluster @param {Parameters<typeof forksApi.make>[1]} moment
+   */
+  const make = async (cluster, moment) => {
+    set({ making: '…', copying: 'anew' in moment ? cluster : '', menu: '', forkError: '' });
+    try {
+      const { name } = await forksApi.make(cluster, moment);
+      set({ making: name });
+      await follow(name);
+      set({ making: '' });
+      return app.home.cluster === name;
+    } catch (error) {
+      set({ making: '', forkError: /** @type {Error} */ (error).message });
+      return false;
+    }
+  };
   return {
     /** @param {{cluster?: string, seq?: number, seed?: number}} [more]  else here, as it is */
     async fork(more = {}) {
       if (!app.canFork || ui.making) return;
       const { cluster = app.home.cluster, ...rest } = more;
-      const moment = { seq: app.player.state().seq, ...rest };
-      set({ making: '…', menu: '', forkError: '' });
-      try {
-        const { name } = await forksApi.make(cluster, moment);
-        set({ making: name });
-        await follow(name);
-        set({ making: '' });
-      } catch (error) {
-        set({ making: '', forkError: /** @type {Error} */ (error).message });
-      }
+      await make(cluster, { seq: app.player.state().seq, ...rest });
+    },
+    /**
+     * Go where nobody has changed anything: stay, or make a copy that is as the cluster was when
+     * it was ready, in place of the one that is open. Whether one is there.
+     */
+    async openFresh() {
+      if (ui.making) return false;
+      const { untouched } = await app.api.state().catch(() => ({ untouched: false }));
+      const { cluster } = app.home;
+      if (!untouched) {
+        if (!(await make(rootOf(cluster), { anew: true, replaces: cluster }))) return false;
+      } else if (!app.player.live) app.openLive();
+      const { player } = app;
+      await app.arrival;
+      return player === app.player;
     },
     /** This moment, or the one where this fork began, with other random numbers. */
     forkWithSeed() {
@@ -141,7 +170,8 @@ export function forkActions(app, apply) {
     },
     /** @param {string} name @param {number} [seq]  the moment there */
     openCluster(name, seq = 0) {
-      set({ menu: '' });
+      const { cluster } = app.home;
+      set({ menu: '', left: isFork(cluster) ? cluster : ui.left });
       if (name === app.home.cluster && seq >= app.history.first) app.act.visit(seq);
       else {
         app.openCluster(name, seq);
@@ -150,7 +180,8 @@ export function forkActions(app, apply) {
     },
     /** @param {string} name */
     async removeFork(name) {
-      if (app.home.cluster === name) app.openCluster(originOf(name));
+      const { cluster } = app.home;
+      if ([cluster, originOf(cluster)].includes(name)) app.openCluster(originOf(name));
       try {
         await forksApi.remove(name);
         await list();

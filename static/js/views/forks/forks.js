@@ -1,7 +1,7 @@
 // @ts-check
 /** The clusters that run here: the one that is served, its forks, and what one changes there. */
 import { nodesOf } from '../../core/cluster/objects.js';
-import { isFork, originOf } from '../../core/cluster/forks.js';
+import { copyOf, isFork, originOf, rootOf } from '../../core/cluster/forks.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
 import { menu } from '../kit/parts.js';
@@ -14,9 +14,11 @@ const NODES_MAX = 6;
 /** In the bar: which cluster this is, and the others. @param {Context} ctx */
 export function clusterMenu(ctx) {
   const { words, meta, act, player, ui } = ctx;
-  const origin = originOf(meta.cluster);
+  const origin = rootOf(meta.cluster);
   const own = meta.cluster.slice(origin.length);
-  const name = h('b', null, h('span', { class: own ? 'hide-narrow' : '' }, origin), own);
+  const copy = copyOf(meta.cluster, ui.forks);
+  const numbers = own && h('span.only-narrow', null, own.replaceAll('-fork', ''));
+  const name = h('b', null, h('span', { class: own ? 'hide-narrow' : '' }, meta.cluster), numbers);
   const label = h('span.soft.hide-compact', null, words.t('bar.cluster'));
   if (!player.live) return h('div.fact', { key: 'cluster' }, label, ' ', name);
   const isOpen = ui.menu === 'clusters';
@@ -42,12 +44,18 @@ export function clusterMenu(ctx) {
       item(ctx, origin, words.t('fork.served'), ''),
       ui.forks.map((fork) => forkItem(ctx, fork)),
       ui.forks.length ? null : h('p.note', null, words.t('fork.none')),
-      player.drives && !own ? command(ctx, 'fork.here', 'layers', () => act.fork()) : null,
-      player.drives
-        ? command(ctx, own ? 'fork.seedAgain' : 'fork.seed', 'again', () => act.forkWithSeed())
+      player.drives && (!own || copy)
+        ? command(ctx, 'fork.here', 'layers', () => act.fork())
         : null,
-      own
-        ? command(ctx, 'fork.compare', 'list', () => act.compare(), { origin })
+      player.drives
+        ? command(ctx, own && !copy ? 'fork.seedAgain' : 'fork.seed', 'again', () =>
+            act.forkWithSeed(),
+          )
+        : null,
+      own && !copy
+        ? command(ctx, 'fork.compare', 'list', () => act.compare(), {
+            origin: originOf(meta.cluster),
+          })
         : null,
     ),
   );
@@ -79,9 +87,9 @@ function item({ act, meta }, name, about, why) {
 /** @param {Context} ctx @param {Fork} fork */
 function forkItem(ctx, fork) {
   const { words, act, player } = ctx;
-  const { name, state, revision, done, why } = fork;
-  const params = { rev: String(revision), done: Math.round(100 * done) };
-  const about = words.t(`fork.is.${state}`, params);
+  const { name, state, revision, done, why, anew, cluster } = fork;
+  const params = { rev: String(revision), done: Math.round(100 * done), cluster };
+  const about = words.t(`fork.is.${anew && state === 'ready' ? 'copy' : state}`, params);
   const remove = words.t('fork.remove', { name });
   return h(
     'div.row',
@@ -98,7 +106,8 @@ function forkItem(ctx, fork) {
 }
 
 /** Over the map while one is made, or could not be. @param {Context} ctx */
-export function makingBanner({ words, ui, act }) {
+export function makingBanner(ctx) {
+  const { words, ui, act } = ctx;
   const { making, forkError, forks } = ui;
   if (!making && !forkError) return null;
   const fork = forks.find((one) => one.name === making);
@@ -108,7 +117,7 @@ export function makingBanner({ words, ui, act }) {
     { key: 'banner', role: 'status' },
     h('span.v', { class: making ? 'is-hold' : 'is-deny' }, glyph(making ? 'work' : 'deny')),
     making
-      ? h('span', null, words.t('fork.making', { rev: String(fork?.revision || ''), done }))
+      ? h('span', null, makingText(ctx, fork, done))
       : h('span', null, h('b', null, words.t('fork.failed')), ' ', forkError),
     making
       ? h('progress', { max: '100', value: String(done), 'aria-label': words.t('fork.progress') })
@@ -120,12 +129,20 @@ export function makingBanner({ words, ui, act }) {
   );
 }
 
+/** @param {Context} ctx @param {Fork|undefined} fork @param {number} done */
+function makingText({ words, ui }, fork, done) {
+  if (ui.copying) return words.t('fork.copying', { origin: ui.copying, done });
+  return words.t('fork.making', { rev: String(fork?.revision || ''), done });
+}
+
 /** Over the map of a fork: where it comes from, what one can change, and the way back. */
 export function forkBanner(/** @type {Context} */ ctx) {
   const { words, meta, act, player, ui } = ctx;
   if (!player.live || !isFork(meta.cluster)) return null;
   const origin = originOf(meta.cluster);
   const fork = ui.forks.find((one) => one.name === meta.cluster);
+  if (!fork) return null; // it is being read
+  if (fork.anew) return copyBanner(ctx, fork);
   return h(
     'div.banner.fork',
     { key: 'banner' },
@@ -133,9 +150,9 @@ export function forkBanner(/** @type {Context} */ ctx) {
     h(
       'span',
       null,
-      h('b', null, words.t('fork.of', { origin, rev: String(fork?.revision || '') })),
+      h('b', null, words.t('fork.of', { origin, rev: String(fork.revision) })),
       ' ',
-      fork?.how === 'objects'
+      fork.how === 'objects'
         ? words.t('fork.inexact', { why: fork.why })
         : words.t(player.stopped ? 'fork.waits' : 'fork.goes'),
     ),
@@ -154,6 +171,42 @@ export function forkBanner(/** @type {Context} */ ctx) {
         words.t('fork.back', { origin }),
       ),
     ),
+  );
+}
+
+/** Over the map of a copy: what it is, and the way back. @param {Context} ctx @param {Fork} copy */
+function copyBanner(ctx, { cluster }) {
+  const { words } = ctx;
+  return h(
+    'div.banner.fork',
+    { key: 'banner' },
+    h('span.v.is-change', null, glyph('layers')),
+    h(
+      'span',
+      null,
+      h('b', null, words.t('fork.copy', { cluster })),
+      ' ',
+      words.t('fork.copyText', { cluster }),
+    ),
+    h('span.acts', null, leaveCopy(ctx, 'button.act.first')),
+  );
+}
+
+/**
+ * Back from a copy that is open, which nobody needs then.
+ * @param {Context} ctx @param {string} as
+ */
+export function leaveCopy({ words, meta, ui, act, player }, as) {
+  const copy = copyOf(meta.cluster, ui.forks);
+  if (!copy) return null;
+  const { name, cluster } = copy;
+  return h(
+    as,
+    {
+      key: 'leave',
+      onClick: () => (player.drives ? act.removeFork(name) : act.openCluster(cluster)),
+    },
+    words.t('fork.back', { origin: cluster }),
   );
 }
 

@@ -12,6 +12,7 @@ import { objectActions } from '../bench/objectactions.js';
 import { questionActions } from '../begin/questions.js';
 import { serverActions } from '../bench/serveractions.js';
 import { serviceActions } from '../bench/serviceactions.js';
+import { stageActions } from '../forks/stage.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -56,6 +57,7 @@ export function actionsOf(app) {
     ...editorActions(app, apply),
     ...forkActions(app, apply),
     ...questionActions(app, apply),
+    ...stageActions(app),
   };
 }
 
@@ -85,6 +87,7 @@ function transport(app) {
       ui.selected = null;
       app.moved();
       app.player.goLive();
+      app.act.goAlong(ui.stage);
       app.draw();
     },
     /** @param {1|-1} direction */

@@ -79,6 +79,9 @@ export class App {
     this._movedAt = -1e9;
     this._openedAt = 0;
     this._unreachable = 0; // where going back failed
+    /** once all is read that was there when the cluster was opened */
+    this.arrival = Promise.resolve();
+    this._arrived = () => {};
     this.address = new Address(this);
     this.act = actionsOf(this);
     // the axis is drawn for the room it has, which what stands above it may change
@@ -165,6 +168,7 @@ export class App {
     this._reset(true);
     Object.assign(this.meta, this.home);
     this._openedAt = performance.now();
+    this.arrival = new Promise((arrived) => (this._arrived = () => arrived(undefined)));
     this.feed = new Feed(
       this.meta.cluster,
       {
@@ -185,6 +189,7 @@ export class App {
         },
         failed: (why) => {
           this.ui.traceError = why;
+          this.act.goOn();
           this.draw();
         },
         connection: (on, refused) => {
@@ -234,6 +239,7 @@ export class App {
       if (header) {
         this._header(header);
         this.ui.trace = id;
+        this.meta.server = true;
       }
       this._take(records);
       return true;
@@ -268,7 +274,7 @@ export class App {
     this.player.pace.story = this.ui.story;
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     Object.assign(this.ui, { startup: null, trace: '', gone: null, window: null });
-    Object.assign(this.ui, { bookmarks: [], bookmark: 0 });
+    Object.assign(this.ui, { bookmarks: [], bookmark: 0, lesson: null });
     Object.assign(this.meta, { connected: !live, opened: !live });
     this.meta.forget();
     this.moved();
@@ -382,7 +388,7 @@ export class App {
     this.player.arrived();
     this.meta.heard(this.history.head.t);
     this.act.recompareSoon();
-    if (this.player.live && !this.player.loading) this.address.arrive();
+    if (this.player.live && !this.player.loading) this.address.arrive().then(this._arrived);
     this.draw();
   }
 
@@ -393,6 +399,7 @@ export class App {
     if (said.now !== undefined) said.now = this.meta.sinceEpoch(said.now);
     this.player.serverSaid(said);
     if (said.now !== undefined) this.meta.heard(said.now);
+    if (clock.stage !== undefined) this.act.goAlong(clock.stage);
     this.meta.running = () => (this.player.stopped ? 0 : Number(this.player.server.speed) || 0);
   }
 

@@ -6,7 +6,7 @@ import { editor } from '../bench/editor.js';
 import { glyph } from '../kit/glyphs.js';
 import { startupBlocks } from '../../core/explain/startup.js';
 import { blockView, legend } from '../inspector/inspector.js';
-import { asksFirst, questions, runButton } from '../begin/questions.js';
+import { asksFirst, canBegin, questions, runButton } from '../begin/questions.js';
 import { revisions } from '../inspector/revisions.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
@@ -82,7 +82,7 @@ function begin(ctx) {
   return dialog(
     ctx,
     words.t('begin.title'),
-    h('p', null, words.t(player.drives ? 'begin.text' : 'begin.looks')),
+    h('p', null, words.t(canBegin(ctx) ? 'begin.text' : 'begin.looks')),
     runButton(ctx),
     h('h2', null, words.t('start.questions')),
     questions(ctx, 'questions'),

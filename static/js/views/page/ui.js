@@ -35,6 +35,9 @@ export function uiOf(meta, given) {
     copied: false,
     forks: /** @type {import('../../core/cluster/forks.js').Fork[]} */ ([]),
     making: '', // the fork that is being made
+    stage: '', // where who drives shows something to who only watches
+    left: '', // which of these one has left
+    copying: '', // of which cluster it is a copy, begun from nothing
     forkError: '',
     compares: false, // a fork with its origin, in the inspector,
     split: false, // and each of them has a half of the map

@@ -1,0 +1,24 @@
+// @ts-check
+/** Who only watches goes along with who drives, into the copy in which something is shown. */
+import { isFork, rootOf } from '../../core/cluster/forks.js';
+
+/** @typedef {import('../page/app.js').App} App */
+
+/** @param {App} app */
+export function stageActions(app) {
+  const { ui } = app;
+  return {
+    /** Unless one looks at the past or a recording, or has left it. @param {string} stage */
+    goAlong(stage) {
+      const { home, player } = app;
+      ui.stage = stage;
+      if (!home.watches || !player.live || player.past) return;
+      if (stage && stage !== home.cluster && stage !== ui.left) app.openCluster(stage);
+    },
+    /** What one watches is gone. */
+    goOn() {
+      const { cluster, watches } = app.home;
+      if (watches && isFork(cluster)) app.openCluster(rootOf(cluster));
+    },
+  };
+}

@@ -1,0 +1,238 @@
+"""A scenario runs in a cluster that is as it was when it was ready, whatever became of the one that
+is open: in a copy, and whoever only watches goes along."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, ROOMY, Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+COPY = "In a copy of demo as it was when it was ready."
+NO_EXECUTE = {"key": "broken", "effect": "NoExecute"}
+
+
+@pytest.fixture
+def changed(demo: Demo) -> Iterator[Demo]:
+    """A cluster in which no pod can run any more, and which has what a card would make."""
+    asking.apply(demo, asking.deployment("nginx", 1))
+    nodes = "\n---\n".join(
+        json.dumps({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{number}"},
+            "spec": {"taints": [NO_EXECUTE]},
+        })
+        for number in (1, 2, 3)
+    )  # fmt: skip
+    answer = demo.ask("POST", f"{asking.CLUSTER}/apply?as=admin&server-side=true", nodes.encode())
+    assert {one["code"] for one in json.loads(answer.read())["results"]} == {200}
+    yield demo
+    for fork in forks(demo):
+        demo.ask("DELETE", f"/viz/v1/clusters/{fork['name']}", b"")
+    asking.free(demo, "max")
+
+
+def test_the_first_card_runs_in_the_cluster_itself_while_nobody_has_changed_anything(
+    look: Look, demo: Demo
+) -> None:
+    assert asking.state(demo)["untouched"]
+    sight = look(COMPACT)
+
+    begin(sight, "Why does a student get 403?")
+
+    told(sight)
+    expect(sight.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
+    assert forks(demo) == []
+    assert not asking.state(demo)["untouched"]
+
+
+def test_where_no_pod_can_run_and_its_name_is_taken_a_card_runs_in_a_copy_and_says_so(
+    look: Look, changed: Demo
+) -> None:
+    sight = look(COMPACT)
+
+    begin(sight, "Run it")
+
+    told(sight)
+    sight.says(sight.page.get_by_role("log"), "deployment.apps/nginx created")
+    [copy] = forks(changed)
+    sight.says(sight.page.locator(".banner"), COPY)
+    assert (copy["how"], copy["state"]) == ("anew", "ready")
+    assert deployments(changed, copy["name"])["nginx"]["status"]["readyReplicas"] == 3
+    assert asking.objects(changed, "deployments")["nginx"]["spec"]["replicas"] == 1
+    assert_well(sight)
+
+    sight.button("Back to demo").click()
+
+    expect(sight.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
+    asking.until(lambda: forks(changed) == [])
+
+
+def test_again_takes_the_place_of_the_copy_before_and_uses_up_no_forks(
+    look: Look, changed: Demo
+) -> None:
+    for _ in range(5):
+        assert make(changed, {"seq": 100})[0] == 201
+    asking.until(lambda: {one["state"] for one in forks(changed)} == {"ready"})
+    sight = look(ROOMY)
+    begin(sight, "Why does a student get 403?")
+    told(sight)
+    seen = {copies(changed)}
+
+    for times in (2, 3):
+        sight.button("Again").click()
+        refused = sight.page.get_by_role("log").get_by_text("Error from server (Forbidden)")
+        expect(refused).to_have_count(times)
+        told(sight)
+        seen.add(copies(changed))
+
+    assert len(seen) == 3 and all(len(names) == 1 for names in seen)
+    assert len(forks(changed)) == 6
+    assert make(changed, {"seq": 100})[0] == 400
+
+
+def test_a_card_runs_though_the_cluster_is_paused_and_leaves_it_so(
+    look: Look, changed: Demo
+) -> None:
+    asking.control(changed, action="pause")
+    sight = look(COMPACT)
+    sight.says(sight.moment, "paused")
+
+    begin(sight, "Why does my pod stay Pending?")
+
+    told(sight)
+    sight.says(sight.page.get_by_role("log"), "pod/big created")
+    assert asking.state(changed)["mode"] == "paused"
+
+
+def test_a_card_runs_over_a_recording(look: Look, changed: Demo) -> None:
+    body = json.dumps({"name": "class", "cluster": "demo"}).encode()
+    made = changed.ask("POST", "/viz/v1/traces", body, Content_Type="application/json")
+    trace = json.loads(made.read())["id"]
+    sight = look(COMPACT, query=f"theme=dark&lang=en&trace={trace}")
+    sight.says(sight.moment, "recording")
+
+    begin(sight, "Why does my pod stay Pending?")
+
+    told(sight)
+    sight.says(sight.moment, "live")
+    sight.says(sight.page.locator(".banner"), COPY)
+    assert_well(sight)
+
+
+def test_while_a_copy_is_made_a_line_says_how_far_it_is(look: Look, changed: Demo) -> None:
+    sight = look((390, 844), query="theme=light&lang=zh")
+    sight.page.evaluate(
+        """() => new MutationObserver(() => {
+            const said = document.querySelector('.banner.making');
+            if (said) window.said = [said.textContent, !!said.querySelector('progress')];
+        }).observe(document.body, {childList: true, subtree: true, characterData: true})"""
+    )
+
+    sight.button("开始").click()
+    sight.page.get_by_role("dialog").get_by_role("button", name="学生为什么得到 403？").click()
+
+    sight.says(sight.page.locator(".banner"), "讲完了。")
+    sight.says(sight.page.locator(".banner"), "在 demo 刚就绪时的副本中。")
+    said, has_progress = sight.page.evaluate("window.said")
+    assert re.fullmatch(r"正在生成 demo 刚就绪时的副本：\d+%", said) and has_progress
+    sight.page.evaluate("scrollTo(0, 0)")
+    assert_well(sight)
+
+
+def test_who_only_watches_goes_along_into_each_copy_and_back(
+    look: Look, changed: Demo, chromium: Browser
+) -> None:
+    driver = look(COMPACT)
+    follower = Sight(
+        chromium, changed.endpoints["viewer_page"], (390, 844), expects="WebSocket|status of 404"
+    )
+    begin(driver, "Why does a student get 403?")
+    told(driver)
+    [first] = copies(changed)
+    expect(follower.page).to_have_url(re.compile(f"cluster={first}(&|$)"))
+    follower.says(follower.page.locator(".banner"), COPY)
+    follower.says(follower.gate("authorization"), "403")
+
+    driver.button("Again").click()
+    follower.page.wait_for_url(lambda url: "cluster=" in url and f"cluster={first}" not in url)
+    [second] = copies(changed)
+    expect(follower.page).to_have_url(re.compile(f"cluster={second}(&|$)"))
+    follower.says(follower.page.locator(".banner"), COPY)
+    assert first != second
+
+    told(driver)
+    driver.button("Back to demo").click()
+    expect(follower.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
+    follower.says(follower.moment, "live")
+    expect(follower.page.locator(".banner")).to_have_count(0)
+    follower.close()
+
+
+def test_a_copy_is_forked_where_what_would_have_to_change_is_tried(
+    look: Look, changed: Demo
+) -> None:
+    sight = look(COMPACT)
+    begin(sight, "Why does a student get 403?")
+    told(sight)
+    [copy] = copies(changed)
+
+    sight.press("f")
+
+    sight.says(sight.page.locator(".banner"), f"Your fork of {copy}")
+    [fork] = json.loads(changed.get(f"/viz/v1/clusters/{copy}/forks").read())["forks"]
+    assert (fork["how"], fork["why"]) == ("rerun", "")
+    sight.button(f"Back to {copy}").click()
+    sight.says(sight.page.locator(".banner"), COPY)
+    sight.button("Back to demo").click()
+    asking.until(lambda: "demo" in {one["cluster"] for one in clusters(changed)})
+    asking.until(lambda: len(clusters(changed)) == 1)
+
+
+def begin(sight: Sight, name: str) -> None:
+    sight.button(re.compile("^Begin")).click()
+    sight.page.get_by_role("dialog", name="Begin").get_by_role("button", name=name).click()
+
+
+def told(sight: Sight) -> Locator:
+    """The banner of what was told to its end."""
+    banner = sight.page.locator(".banner.lesson")
+    sight.says(banner, "Told to its end.")
+    return banner
+
+
+def forks(demo: Demo) -> list[dict[str, Any]]:
+    return list(json.loads(demo.get(f"{asking.CLUSTER}/forks").read())["forks"])
+
+
+def copies(demo: Demo) -> tuple[str, ...]:
+    return tuple(one["name"] for one in forks(demo) if one["anew"])
+
+
+def clusters(demo: Demo) -> list[dict[str, Any]]:
+    return list(json.loads(demo.get("/viz/v1/clusters").read())["clusters"])
+
+
+def make(demo: Demo, wanted: dict[str, Any]) -> tuple[int, Any]:
+    body = json.dumps(wanted).encode()
+    answer = demo.ask("POST", f"{asking.CLUSTER}/forks", body, Content_Type="application/json")
+    return answer.status, json.loads(answer.read())
+
+
+def deployments(demo: Demo, cluster: str) -> dict[str, Any]:
+    prefix = "/registry/deployments/default/"
+    found = json.loads(demo.get(f"/viz/v1/clusters/{cluster}/objects?prefix={prefix}").read())
+    return {key.rpartition("/")[2]: one for key, one in found["objects"].items()}
+
+
+def assert_well(sight: Sight) -> None:
+    sight.settle()
+    wrong = [*sight.page.evaluate(measures.LAYOUT), *sight.page.evaluate(measures.CONTRAST)]
+    assert wrong == [], json.dumps(wrong)
