@@ -76,8 +76,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             spec["revisionHistoryLimit"] = 10
         for claim in spec.get("volumeClaimTemplates") or ():
             claim |= {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
-            claim.setdefault("metadata", {}).setdefault("creationTimestamp", None)
-            gofields.arrange(claim["metadata"], "meta.v1.ObjectMeta")
+            claim.setdefault("metadata", {})
             persistentvolumeclaim.default(claim)
             gofields.arrange(claim, "core.v1.PersistentVolumeClaim")
 

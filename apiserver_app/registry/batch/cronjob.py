@@ -44,10 +44,7 @@ class CronJobStrategy(Strategy):
             spec["failedJobsHistoryLimit"] = 1
         template: dict[str, Any] = spec.get("jobTemplate") or {}
         spec["jobTemplate"] = template
-        metadata: dict[str, Any] = template.get("metadata") or {}
-        template["metadata"] = metadata
-        metadata.setdefault("creationTimestamp", None)
-        gofields.arrange(metadata, "meta.v1.ObjectMeta")
+        template["metadata"] = template.get("metadata") or {}
         inside: dict[str, Any] = template.get("spec") or {}
         template["spec"] = inside
         defaults.template(inside)

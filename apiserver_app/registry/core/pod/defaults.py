@@ -73,11 +73,7 @@ def template(holder: dict[str, Any], field: str = "template") -> None:
     """Sets the defaults of a pod template, and the fields that Go always writes."""
     inside: dict[str, Any] = holder.get(field) or {}
     holder[field] = inside
-    metadata: dict[str, Any] = inside.get("metadata") or {}
-    inside["metadata"] = metadata
-    if "creationTimestamp" not in metadata:
-        metadata["creationTimestamp"] = None
-        gofields.arrange(metadata, "meta.v1.ObjectMeta")
+    inside["metadata"] = inside.get("metadata") or {}
     spec: dict[str, Any] = inside.get("spec") or {}
     inside["spec"] = spec
     if "containers" not in spec:
@@ -246,8 +242,7 @@ def _ephemeral(source: dict[str, Any]) -> None:
     claim = source.get("volumeClaimTemplate")
     if not claim:
         return
-    metadata = claim.setdefault("metadata", {})
-    metadata.setdefault("creationTimestamp", None)
+    claim.setdefault("metadata", {})
     spec = claim.setdefault("spec", {})
     spec.setdefault("resources", {})
     if not spec.get("volumeMode"):
