@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
+from tests import builders
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -31,13 +32,7 @@ def configmap(name: str, **more: Any) -> dict[str, Any]:
 
 
 def pod(name: str, **spec: Any) -> dict[str, Any]:
-    containers = [{"name": "main", "image": "nginx"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": name}},
-        "spec": {"containers": containers, **spec},
-    }
+    return builders.pod(name, container="main", labels={"app": name}, **spec)
 
 
 def events(answer: Answer) -> list[tuple[str, Any]]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tests import builders
 from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
 CLUSTER = "/viz/v1/clusters/demo"
@@ -83,26 +84,13 @@ def run(demo: Demo, name: str, replicas: int = 3) -> None:
 
 
 def deployment(name: str, replicas: int, namespace: str = "") -> str:
-    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return json.dumps({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [{"name": "web", "image": "nginx"}]},
-            },
-        },
-    })  # fmt: skip
+    metadata = {"namespace": namespace} if namespace else {}
+    body = builders.deployment(name, container="web", replicas=replicas, **metadata)
+    return json.dumps(body)
 
 
 def pod(name: str, **spec: Any) -> str:
-    containers = [{"name": "web", "image": "nginx"}]
-    return json.dumps({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-        "spec": {"containers": containers, **spec},
-    })  # fmt: skip
+    return json.dumps(builders.pod(name, container="web", **spec))
 
 
 def _ready(found: dict[str, Any], wanted: str, ready: str) -> bool:

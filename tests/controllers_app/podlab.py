@@ -9,6 +9,7 @@ from controllers_app.containerruntime.service import Service
 from controllers_app.kubelet.kubelet import Kubelet
 from lifecycle.hosting import scripted
 from lifecycle.hosting.scripted import Session
+from tests import builders
 
 PODS = "/api/v1/namespaces/default/pods"
 STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}
@@ -23,13 +24,8 @@ def pod(name: str = "web", image: str = "nginx", **spec: Any) -> dict[str, Any]:
     their prefix, `labels` labels."""
     notes = {f"simulation.lifecycle/{key}": text for key, text in spec.pop("notes", {}).items()}
     container = {"name": "c", "image": image, **spec.pop("container", {})}
-    metadata = {"name": name, "annotations": notes, "labels": spec.pop("labels", {})}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": [container], **spec},
-    }
+    spec = {"labels": {}, "containers": [container], **spec}
+    return builders.pod(name, annotations=notes, **spec)
 
 
 def create(session: Session, body: dict[str, Any], *, settle: bool = True) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from lifecycle.hosting.scripted import Session, default_inputs
+from tests import builders
 from tests.js.recorded import AUTOSCALER, CLAIM, SHOP
 
 CRASHES = {"simulation.lifecycle/crash": "true"}
@@ -357,11 +358,7 @@ def pod(name: str, annotations: dict[str, str] | None = None, **more: Any) -> di
     container = {"name": "c", "image": more.pop("image", "nginx")}
     for key in more.keys() & OF_CONTAINER:
         container[key] = more.pop(key)
-    return {
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "annotations": annotations or {}},
-        "spec": {"containers": [container], **more},
-    }  # fmt: skip
+    return builders.pod(name, annotations=annotations or {}, containers=[container], **more)
 
 
 def workload(kind: str, name: str, replicas: int = 0, *, image: str = "nginx", **more: Any) -> Any:

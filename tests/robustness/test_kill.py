@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.conformance.api import Api
 from tests.lifecycle.hosting.running import REAL, Demo, wait_for_end
 
@@ -76,21 +77,7 @@ class Client:
 
 
 def deployment(name: str, replicas: int, image: str = "nginx") -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas, "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [{"name": "c", "image": image}]},
-            },
-        },
-    }  # fmt: skip
-
-
-def pod(name: str) -> dict[str, Any]:
-    spec = {"containers": [{"name": "c", "image": "nginx"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+    return builders.deployment(name, image, replicas=replicas)
 
 
 def until(true: Callable[[], bool], what: str) -> None:
@@ -132,7 +119,9 @@ def start_pods(client: Client) -> int:
     for name in ("left", "right"):
         assert client.create(DEPLOYMENTS, deployment(name, 140))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        return sum(pool.map(client.create, [PODS] * 20, [pod(f"single-{n}") for n in range(20)]))
+        return sum(
+            pool.map(client.create, [PODS] * 20, [builders.pod(f"single-{n}") for n in range(20)])
+        )
 
 
 @pytest.mark.parametrize("which", ["worker", "both"])

@@ -9,6 +9,7 @@ import pytest
 from apiserver_app.etcd import wal
 from apiserver_app.machinery.kernel import SECOND
 from lifecycle.hosting import scripted
+from tests import builders
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -50,10 +51,6 @@ def together(session: scripted.Session, path: str, bodies: list[Any]) -> list[sc
 
 def named(name: str, **more: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, **more}
-
-
-def pod(name: str) -> dict[str, Any]:
-    return named(name, spec={"containers": [{"name": "c", "image": "nginx"}]})
 
 
 def test_the_first_pod_is_bound_while_the_second_is_being_created(
@@ -148,7 +145,7 @@ def test_a_controller_creates_thirty_at_once_and_then_twenty_a_second(
 
 def test_a_quota_is_not_exceeded_by_requests_at_the_same_time(session: scripted.Session) -> None:
     session.request("POST", QUOTAS, named("few", spec={"hard": {"pods": "2"}}))
-    answers = together(session, PODS, [pod(f"p{number}") for number in range(5)])
+    answers = together(session, PODS, [builders.pod(f"p{number}") for number in range(5)])
     assert sorted(answer.status for answer in answers) == [201, 201, 403, 403, 403]
 
 

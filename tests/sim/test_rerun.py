@@ -21,6 +21,7 @@ from lifecycle.hosting.worker.clock import MAX, RUN
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.hosting.worker.control import Controls
 from lifecycle.hosting.worker.rerun import Diverged, Rerun
+from tests import builders
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -109,10 +110,6 @@ class World:
         )
 
 
-def pod(name: str) -> dict[str, Any]:
-    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}
-
-
 def same(world: World, host: ClusterHost) -> bool:
     """Whether it is at the same place, once it took the steps that came behind the last record."""
     ours, theirs = world.cluster, host.cluster
@@ -134,7 +131,7 @@ def test_a_run_beside_the_wall_clock_is_repeated_to_the_byte(speed: float, seed:
     for burst in range(4):
         world.run(0.02)
         for number in range(5):
-            world.send("POST", PODS, pod(f"p-{burst}-{number}"))
+            world.send("POST", PODS, builders.pod(f"p-{burst}-{number}"))
             world.send("GET", PODS)
     world.run(3)
     assert {one.status for one in world.answers} == {200, 201}
@@ -182,18 +179,18 @@ def test_what_was_held_stepped_and_changed_from_the_page_is_repeated() -> None:
 def test_a_client_that_goes_away_is_gone_again() -> None:
     world = World()
     watch = world.send("GET", f"{PODS}?watch=1")
-    world.send("POST", PODS, pod("a"))
+    world.send("POST", PODS, builders.pod("a"))
     world.run(1)
     world.host.input_now("cancel", [0])
     watch.cancel()
-    world.send("POST", PODS, pod("b"))
+    world.send("POST", PODS, builders.pod("b"))
     world.run(2)
     assert same(world, world.again())
 
 
 def test_a_run_that_is_not_the_same_is_told_from_one_that_is() -> None:
     world = World()
-    world.send("POST", PODS, pod("a"))
+    world.send("POST", PODS, builders.pod("a"))
     world.run(2)
     number, row = world.first("request")
     what, data = msgspec.msgpack.decode(row.data)

@@ -9,25 +9,13 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Session
+from tests import builders
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 
 
 def deployment(name: str = "nginx", replicas: int = 3) -> dict[str, Any]:
-    labels = {"app": name}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "nginx", "image": "nginx"}]},
-            },
-        },
-    }
+    return builders.deployment(name, container="nginx", labels={"app": name}, replicas=replicas)
 
 
 @pytest.fixture(scope="module")

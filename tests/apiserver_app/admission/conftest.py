@@ -16,6 +16,7 @@ from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
+from tests import builders
 from tests.apiserver_app.memory import MemoryReader, bootstrapped, run
 
 NOW = 1_760_000_000_000_000
@@ -120,13 +121,10 @@ class Cluster:
 
 
 def pod(name: str = "nginx", namespace: str = "default", **spec: Any) -> Object:
-    containers = [{"name": "nginx", "image": "nginx", "resources": {}}]
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"containers": containers, **spec},
-    }
+    body = builders.pod(name, container="nginx", namespace=namespace)
+    body["spec"]["containers"][0]["resources"] = {}
+    body["spec"].update(spec)
+    return body
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests import builders
+
 STEPS = (
     "version",
     "discovery",
@@ -52,31 +54,14 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 
 
 def pod(name: str, *command: str, image: str = "busybox") -> dict[str, Any]:
-    container: dict[str, Any] = {"name": "main", "image": image}
+    body = builders.pod(name, image, container="main", labels={"app": name}, restartPolicy="Never")
     if command:
-        container["command"] = list(command)
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": name}},
-        "spec": {"restartPolicy": "Never", "containers": [container]},
-    }
+        body["spec"]["containers"][0]["command"] = list(command)
+    return body
 
 
 def deployment(name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": 2,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [{"name": "web", "image": "nginx"}]},
-            },
-        },
-    }
+    return builders.deployment(name, container="web", replicas=2)
 
 
 def definition(plural: str, kind: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from lifecycle.cluster import composition
 from lifecycle.cluster.inputs import Inputs
+from tests import builders
 
 STEPS_MAX = 100_000
 LEASES = "leases.coordination.k8s.io"
@@ -256,12 +257,7 @@ def replica_set(name: str = "web", replicas: int = 3, **spec: Any) -> Object:
 
 
 def pod(name: str, **labels: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"containers": [{"name": "web", "image": "nginx"}]},
-    }
+    return builders.pod(name, container="web", labels=labels)
 
 
 def snapshot(inputs: Inputs) -> MemoryBackend:

@@ -6,19 +6,12 @@ from typing import Any
 
 from apiserver_app.machinery import meta
 from controllers_app.controllers.job import indexed
+from tests import builders
 from tests.controllers_app.controllers.lab import Lab
 
 
 def job(name: str = "pi", **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
-        "spec": {
-            "template": {"spec": {
-                "containers": [{"name": "pi", "image": "perl"}], "restartPolicy": "Never",
-            }},
-            **spec,
-        },
-    }  # fmt: skip
+    return builders.job(name, "perl", container="pi", **spec)
 
 
 def running(lab: Lab) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from apiserver_app.machinery.kernel import QUARANTINED
 from controllers_app.containerruntime import instances
 from lifecycle.hosting.scripted import Answer, Session
+from tests import builders
 
 PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/api/v1/namespaces/default/events"
@@ -19,22 +20,15 @@ SCRIPT = ["sh", "-c", "echo here; sleep 1000"]
 
 
 def pod(name: str, command: list[str] | None = None) -> dict[str, Any]:
-    container = {"name": "c", "image": "busybox", "command": command or SCRIPT}
-    metadata = {"name": name, "labels": {"app": name}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
-            "spec": {"containers": [container]}}  # fmt: skip
+    body = builders.pod(name, "busybox", labels={"app": name})
+    body["spec"]["containers"][0]["command"] = command or SCRIPT
+    return body
 
 
 def deployment(name: str) -> dict[str, Any]:
-    template = pod(name)
-    labels = template["metadata"]["labels"]
-    return {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": template["spec"]},
-        },
-    }  # fmt: skip
+    body = builders.deployment(name)
+    body["spec"]["template"]["spec"] = pod(name)["spec"]
+    return body
 
 
 def kept_from(*labels: str) -> Session:
