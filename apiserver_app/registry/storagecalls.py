@@ -18,6 +18,11 @@ CREATE, UPDATE, DELETE = "Create", "GuaranteedUpdate", "Delete"
 GET, LIST, WATCH = "Get", "GetList", "Watch"
 # the calls that write, by what the write records say
 OF_WRITE = {"create": CREATE, "update": UPDATE, "delete": DELETE}
+# the calls that read, by the verb of the request
+OF_READ = {"get": GET, "list": LIST, "watch": WATCH}
+# groups whose objects a real cluster stores as JSON, as it does custom resources; all others as
+# protobuf
+IN_JSON = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 
 _UNWRITTEN = "put skip left"
 _DRY_RUN = "DryRunnableStorage skip dryRun"
@@ -72,4 +77,7 @@ BEFORE = {
 
 def described() -> Object:
     """For the trace's start record."""
-    return {"writes": OF_WRITE, "before": BEFORE, "done": DONE, "ends": ENDS}
+    return {
+        "writes": OF_WRITE, "reads": OF_READ, "json": IN_JSON,
+        "before": BEFORE, "done": DONE, "ends": ENDS,
+    }  # fmt: skip

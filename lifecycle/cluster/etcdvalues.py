@@ -17,11 +17,9 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.serializer import compact, protobuf, protoencode
-from apiserver_app.registry import masterleases, watchcache
+from apiserver_app.registry import masterleases, storagecalls, watchcache
 from apiserver_app.registry.core.service import ranges
 
-# groups whose objects a real cluster stores as JSON, as it does custom resources
-_IN_JSON = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 _NOBODY = User("etcdctl")
 
 
@@ -38,7 +36,7 @@ class Values:
             internal = _internal(entry)
             return entry.value if internal is None else protoencode.encode(internal)
         bare = meta.without_path(obj, ("metadata", "resourceVersion"))
-        if info.custom is None and info.group not in _IN_JSON:
+        if info.custom is None and info.group not in storagecalls.IN_JSON:
             try:
                 return protoencode.encode(bare)
             except protoencode.NotEncodable:

@@ -253,3 +253,16 @@ test('bytes are shown with the letters among them, and how many are left out', (
   assert.equal(hexdump('6b3873000a0909ff', 8), '0000  6b 38 73 00 0a 09 09 ff  k8s·····');
   assert.equal(hexdump('6b38', 40), '0000  6b 38                    k8\n…     +38');
 });
+
+test('a trace from before reads and forms were told says neither, and plays', () => {
+  const { reads, json, ...before } = BUILT.storage;
+  assert.ok(reads && json);
+  BUILT.storage = before;
+  try {
+    assert.deepEqual(calls('get', [answer(200)]), []);
+    const made = [write('create', 9, 0), etcd({ call: 'Create', rev: 9 }), answer(201)];
+    assert.ok(calls('create', made).includes('.encode allow '));
+  } finally {
+    BUILT.storage = { ...before, reads, json };
+  }
+});

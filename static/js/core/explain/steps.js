@@ -1,6 +1,6 @@
 // @ts-check
 /** The steps inside a gate in words: the strategy's at `prepare`, etcd's at `etcd`. */
-import { storageSteps, strategySteps } from '../request/steps.js';
+import { readCall, storageSteps, strategySteps } from '../request/steps.js';
 import { h, p } from './blocks.js';
 
 /** @typedef {import('./index.js').Model} Model */
@@ -10,7 +10,6 @@ import { h, p } from './blocks.js';
 /** @typedef {import('../request/steps.js').Step} Step */
 
 const STRATEGY = ['prepare', 'validation'];
-const READS = ['get', 'list', 'watch'];
 
 /**
  * What happened inside a gate, step by step; nothing for a gate that has no steps of its own.
@@ -19,7 +18,7 @@ const READS = ['get', 'list', 'watch'];
  */
 export function stepBlocks(model, span, gate, words) {
   const { verb } = /** @type {any} */ (span.open);
-  const isRead = READS.includes(verb);
+  const isRead = !!readCall(model.index, verb);
   if (STRATEGY.includes(gate)) {
     const steps = strategySteps(model.index, span, model.state.seq);
     return steps.length ? [p(words, 'steps.strategy'), tree(steps, words)] : [];

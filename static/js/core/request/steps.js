@@ -34,19 +34,25 @@ import { startupOf } from '../trace/startup.js';
 /**
  * @typedef {Object} Calls    what the API server told of the storage interface
  * @property {Record<string, string>} writes   operation of a write record -> call
+ * @property {Record<string, string>} [reads]  verb of a read -> call
+ * @property {string[]} [json]  groups whose objects etcd holds as JSON, beside custom resources
  * @property {Record<string, string>} before   verb -> the step before its call
  * @property {Record<string, string[]>} done   call -> its steps
  * @property {Record<string, Record<string, (number|string)[]>>} ends  call -> end -> its steps
  */
 
-const READS = { get: 'Get', list: 'GetList', watch: 'Watch' };
 const ACCESSES_SHOWN = 8;
-// groups whose objects etcd holds as JSON, beside custom resources
-const IN_JSON = ['apiextensions.k8s.io', 'apiregistration.k8s.io'];
 
 /** @param {number} depth @param {string} verdict @param {string} call @param {string} [key] */
 const step = (depth, verdict, call, key = '', params = {}) =>
   /** @type {Step} */ ({ depth, verdict, call, key, params });
+
+/** @param {Index} index @returns {Calls|undefined} */
+const callsOf = (index) => startupOf(index).storage;
+
+/** The call of a verb that reads; a trace from before that was told has none. */
+export const readCall = (/** @type {Index} */ index, /** @type {string} */ verb) =>
+  callsOf(index)?.reads?.[verb] || '';
 
 /** A step as it was told. @param {number} depth @param {string} row @returns {Step} */
 function stepOf(depth, row, params = {}) {
@@ -62,17 +68,17 @@ function stepOf(depth, row, params = {}) {
  */
 export function storageSteps(index, span, seq) {
   const open = /** @type {any} */ (span.open);
-  const calls = /** @type {Calls|undefined} */ (startupOf(index).storage);
+  const calls = callsOf(index);
   const seen = /** @type {any[]} */ (span.records).filter((one) => one.seq <= seq);
   const route = seen.find((one) => one.gate === 'routing')?.detail || {};
   if (!calls || route.apiservice) return [];
   const close = /** @type {any} */ (span.close);
   const answered = close && close.seq <= seq ? close : null;
-  const read = /** @type {any} */ (READS)[open.verb];
+  const read = readCall(index, open.verb);
   if (read) return open.resource ? readSteps(calls, read, open, seen, answered) : [];
   const accesses = accessesOf(calls, seen);
   if (!accesses.length) return [];
-  const form = formOf(open.resource, route);
+  const form = formOf(calls, open.resource, route);
   const shown = accesses.slice(0, ACCESSES_SHOWN);
   const isMany = open.verb === 'deletecollection';
   const steps = isMany ? [stepOf(0, calls.before[open.verb])] : [];
@@ -126,10 +132,11 @@ function accessesOf(calls, seen) {
 const goesOn = (/** @type {Access} */ access, /** @type {Access|undefined} */ next) =>
   access.detail.end === 'stale' && next?.call === access.call && next.key === access.key;
 
-/** @param {string} resource @param {any} route */
-function formOf(resource, route) {
+/** '' where it was not told. @param {Calls} calls @param {string} resource @param {any} route */
+function formOf({ json }, resource, route) {
+  if (!json) return '';
   const group = resource.slice(resource.indexOf('.') + 1);
-  return route.definition || IN_JSON.includes(group) ? 'JSON' : 'protobuf';
+  return route.definition || json.includes(group) ? 'JSON' : 'protobuf';
 }
 
 /** @param {Access} access */
@@ -166,8 +173,10 @@ function trySteps(calls, access, form, n) {
   const from = call === 'Create' ? 0 : write ? write.prev : detail.expected;
   const params = texts({ ...detail, expected: from, rev: from, n, to: write?.rev, form });
   const steps = rows.map((row) => stepOf(1, row, params));
-  for (const one of steps)
+  for (const one of steps) {
     if (one.verdict === 'deny' && !('found' in detail)) one.said = detail.message;
+    if (one.key === 'encode' && !form) one.key = '';
+  }
   if (call === 'GuaranteedUpdate' && steps[0].verdict === 'allow')
     steps[0].key = n > 1 ? 'readAgain' : from ? 'read' : 'readAny';
   return steps;
