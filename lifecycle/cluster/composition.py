@@ -77,6 +77,7 @@ from lifecycle.cluster import (
     incluster,
     roles,
 )
+from lifecycle.cluster.afterboot import AfterBoot
 from lifecycle.cluster.etcdvalues import Values
 from lifecycle.cluster.inputs import Inputs, manager_rate, pod_range
 from lifecycle.etcdctl import processes
@@ -106,7 +107,7 @@ class Cluster:
         else:
             state.incarnation += 1
         self._report = report
-        self._booted = self._watches_remote = False
+        self._remotes, self._definitions = AfterBoot(), AfterBoot()
         self.audit_lines: list[bytes] = []  # that leave with the next commit
         self.inputs = inputs
         self.state = state
@@ -136,12 +137,12 @@ class Cluster:
             self.kernel, self.cache, self.rand, self.nodes, network, cluster_ca=inputs.ca_pem,
             image_certificate=self._image_certificate,
         )  # fmt: skip
-        self.services = apiservices.Services(self.resources, self.cache, self._start_availability)
+        self.services = apiservices.Services(self.resources, self.cache, self._remotes.needed)
         self.context = self._context()
         self.cache.start()
         self.definitions = served.Definitions(
             self.resources, self.context.types, self.context.strategies, self.cache,
-            self._start_definition_controllers,
+            self._definitions.needed,
         )  # fmt: skip
         self.definitions.start()
         self.services.start()
@@ -431,11 +432,10 @@ class Cluster:
     def _follow_what_is_served(self) -> None:
         """What has nothing to do before there is a definition, or a remote APIService, starts
         with the first."""
-        self._booted = True
-        if len(self.definitions):
-            self._start_definition_controllers()
-        if self.services.remote:
-            self._start_availability()
+        self._definitions.booted(
+            self._start_definition_controllers, is_needed=len(self.definitions) > 0
+        )
+        self._remotes.booted(self._start_availability, is_needed=bool(self.services.remote))
         self.kernel.spawn("kube-apiserver-autoregistration", self._register(), span=0)
 
     async def _register(self) -> None:
@@ -449,9 +449,6 @@ class Cluster:
         self.services.registered()
 
     def _start_availability(self) -> None:
-        if not self._booted or self._watches_remote:
-            return
-        self._watches_remote = True
         client = self.clients.loopback(availability.NAME)
         world = availability.Dependencies(
             client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
@@ -460,11 +457,10 @@ class Cluster:
         availability.Availability(world).start()
 
     def _start_definition_controllers(self) -> None:
-        if self._booted and self.definition_controllers.state == "stopped":
-            self.definition_controllers.start()
-            client = self.clients.loopback(apiservices.AGGREGATOR)
-            task = registration.follow_definitions(client, self.cache)
-            self.kernel.spawn("crd-autoregistration", task, span=0)
+        self.definition_controllers.start()
+        client = self.clients.loopback(apiservices.AGGREGATOR)
+        task = registration.follow_definitions(client, self.cache)
+        self.kernel.spawn("crd-autoregistration", task, span=0)
 
     def _image_certificate(self, image: str) -> str:
         """The certificate that an image brings along."""
