@@ -121,8 +121,8 @@ class Activation:
                 outcome = Outcome(None, text)
             cost += self._spent
             self.budget -= cost
-            if cost >= COST_OF_WORK and self._attributes.means is not None:
-                await self._attributes.means.kernel.spend(cost // COST_OF_WORK)
+            if cost >= COST_OF_WORK and self._attributes.interfaces is not None:
+                await self._attributes.interfaces.kernel.spend(cost // COST_OF_WORK)
             if self.budget < 0:
                 raise OutOfBudget
             return outcome
@@ -220,9 +220,9 @@ def request_of(attributes: Attributes, info: ResourceInfo) -> Object:
 
 
 def _in_version(obj: Object | None, attributes: Attributes, info: ResourceInfo) -> Object | None:
-    if obj is None or attributes.means is None or info == attributes.info:
+    if obj is None or attributes.interfaces is None or info == attributes.info:
         return obj
-    return attributes.means.convert(obj, info)
+    return attributes.interfaces.convert(obj, info)
 
 
 def _kind(info: ResourceInfo) -> Object:

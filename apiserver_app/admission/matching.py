@@ -30,9 +30,9 @@ def matched(match: Object, attributes: Attributes) -> ResourceInfo | None:
 def _named(rules: Iterable[Object], attributes: Attributes, fuzzy: bool) -> ResourceInfo | None:
     if any(rule_matches(rule, attributes) for rule in rules):
         return attributes.info
-    if not fuzzy or attributes.means is None:
+    if not fuzzy or attributes.interfaces is None:
         return None
-    others = attributes.means.equivalents(attributes.info, attributes.subresource)
+    others = attributes.interfaces.equivalents(attributes.info, attributes.subresource)
     for rule in rules:
         for other in others:
             if rule_matches(rule, attributes, other):

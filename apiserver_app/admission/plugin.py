@@ -38,8 +38,8 @@ _NO_OPTIONS: Object = {}
 Ops = list[dict[str, Any]]  # RFC 6902: {"op": "add", "path": "/spec/tolerations", "value": [...]}
 
 
-class Means(msgspec.Struct, frozen=True):
-    """What a plugin that asks others needs beyond the caches."""
+class ObjectInterfaces(msgspec.Struct, frozen=True):
+    """What a plugin that asks others needs beyond the caches, as upstream's ObjectInterfaces."""
 
     kernel: Kernel
     outbound: Outbound
@@ -101,7 +101,7 @@ class Attributes:
         annotations: dict[str, str],
         options: Object = _NO_OPTIONS,
         dry_run: bool = False,
-        means: Means | None = None,
+        interfaces: ObjectInterfaces | None = None,
     ) -> None:
         self.operation = operation
         self.info = info
@@ -120,7 +120,7 @@ class Attributes:
         self.options = options
         self.authorization = authorization
         self.dry_run = dry_run
-        self.means = means
+        self.interfaces = interfaces
         self.run = Run()
 
     @property

@@ -68,10 +68,10 @@ class Source:
 
     async def prepare(self, attributes: Attributes) -> None:
         """Compiles what has changed, in steps."""
-        means = attributes.means
-        if means is not None:
+        interfaces = attributes.interfaces
+        if interfaces is not None:
             await stepping.in_steps(
-                means.kernel.pause, lambda: self.hooks(attributes.reader, attributes.version)
+                interfaces.kernel.pause, lambda: self.hooks(attributes.reader, attributes.version)
             )
 
     def hooks(

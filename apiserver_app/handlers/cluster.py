@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from apiserver_app.admission.chain import Chain
-from apiserver_app.admission.plugin import Means
+from apiserver_app.admission.plugin import ObjectInterfaces
 from apiserver_app.apis import servicenet
 from apiserver_app.auditing.auditor import Auditor
 from apiserver_app.auth.authn import union as authn_union
@@ -81,7 +81,7 @@ class Access(msgspec.Struct):
 
 class Admission(msgspec.Struct):
     chain: Chain
-    means: Means  # of plugins that ask others
+    interfaces: ObjectInterfaces  # of plugins that ask others
 
 
 class Egress(msgspec.Struct):

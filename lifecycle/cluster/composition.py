@@ -29,7 +29,7 @@ from apiserver_app.etcd.backend import Backend
 from apiserver_app.etcd.members import Members
 from apiserver_app.flowcontrol import classify, ensurer, statuses, workestimator
 from apiserver_app.flowcontrol import control as flowcontrol
-from apiserver_app.handlers import means
+from apiserver_app.handlers import objectinterfaces
 from apiserver_app.handlers.cluster import (
     Access,
     Admission,
@@ -303,7 +303,7 @@ class Cluster:
             flow=self._flow_control(),
             admission=Admission(
                 chain.Chain(admitting, self.kernel.sleep),
-                means.build(self.kernel, self.outbound, self.resources, types, stored),
+                objectinterfaces.build(self.kernel, self.outbound, self.resources, types, stored),
             ),
             audit=configured.audit(
                 given, self.audit_lines.append, self.outbound, self.kernel, self.recorder

@@ -52,7 +52,7 @@ async def ask(
         note["round"] = attributes.run.round
     if attributes.dry_run and hook.spec.get("sideEffects") not in _DRY:
         raise errors.bad_request(f'admission webhook "{hook.name}" does not support dry run')
-    services = attributes.means
+    services = attributes.interfaces
     assert services is not None, "webhooks are asked in a cluster only"
     started = services.kernel.now
     try:

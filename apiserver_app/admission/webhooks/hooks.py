@@ -145,9 +145,9 @@ def _resource(spec: Object, attributes: Attributes) -> ResourceInfo | None:
     rules = spec.get("rules") or ()
     if any(matching.rule_matches(rule, attributes) for rule in rules):
         return attributes.info
-    if spec.get("matchPolicy") != "Equivalent" or attributes.means is None:
+    if spec.get("matchPolicy") != "Equivalent" or attributes.interfaces is None:
         return None
-    others = attributes.means.equivalents(attributes.info, attributes.subresource)
+    others = attributes.interfaces.equivalents(attributes.info, attributes.subresource)
     for rule in rules:
         for other in others:
             if matching.rule_matches(rule, attributes, other):

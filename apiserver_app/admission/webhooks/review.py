@@ -58,7 +58,7 @@ def question(
     old: Object | None,
 ) -> Object:
     """Builds the review of a request as seen by `info`; obj and old are in that version."""
-    services = attributes.means
+    services = attributes.interfaces
     assert services is not None, "webhooks are asked in a cluster only"
     requested, sub, user = attributes.info, attributes.subresource, attributes.user
     request: Object = {"uid": uid}

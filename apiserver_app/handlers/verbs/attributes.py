@@ -21,6 +21,7 @@ def of(request: Request, obj: Object | None) -> Attributes:
         namespace=request.namespace, name=name, obj=obj, old=request.old, user=request.user,
         reader=cluster.cache, rand=cluster.rand, now=cluster.kernel.now, version=cluster.version,
         dry_run=request.dry_run, warnings=request.warnings,
-        options=options.of_operation(request.call, operation), means=cluster.admission.means,
+        options=options.of_operation(request.call, operation),
+        interfaces=cluster.admission.interfaces,
         annotations=request.annotations, authorization=cluster.access.authorization,
     )  # fmt: skip

@@ -205,7 +205,8 @@ class _Run:
         note["result"] = outcome.shown
         if outcome.error:
             raise _Unusable(outcome.error)
-        services, info, requested = self._attributes.means, applied.info, self._attributes.info
+        attributes, info = self._attributes, applied.info
+        services, requested = attributes.interfaces, attributes.info
         live: Object = activation.bindings["object"]
         try:
             if kind == APPLY:
@@ -220,7 +221,7 @@ class _Run:
         return decoded if info is requested else services.convert(decoded, requested)
 
     def _schema(self, info: ResourceInfo) -> Field | None:
-        services = self._attributes.means
+        services = self._attributes.interfaces
         return None if services is None else services.root(info, self._attributes.subresource)
 
     def _add_finding(self, applied: Applied, text: str, reason: str) -> None:

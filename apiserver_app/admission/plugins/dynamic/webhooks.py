@@ -15,7 +15,14 @@ from typing import Any
 import msgspec
 import orjson
 
-from apiserver_app.admission.plugin import EVERY, EXTENSION, Attributes, Means, Plugin, Verdict
+from apiserver_app.admission.plugin import (
+    EVERY,
+    EXTENSION,
+    Attributes,
+    ObjectInterfaces,
+    Plugin,
+    Verdict,
+)
 from apiserver_app.admission.webhooks import calls
 from apiserver_app.admission.webhooks import hooks as configured
 from apiserver_app.admission.webhooks.hooks import GROUP, Hook, Invocation
@@ -246,16 +253,16 @@ def _annotate(attributes: Attributes, key: str, hook: Hook, **more: Any) -> None
     attributes.annotations[key] = orjson.dumps(annotation).decode()
 
 
-def _convert(services: Means, obj: Object | None, info: ResourceInfo) -> Object | None:
+def _convert(services: ObjectInterfaces, obj: Object | None, info: ResourceInfo) -> Object | None:
     """Converts the object to the version the webhook asked for."""
     if obj is None or obj.get("apiVersion") == info.api_version:
         return obj
     return services.convert(obj, info)
 
 
-def _services(attributes: Attributes) -> Means:
-    assert attributes.means is not None, "webhooks are asked in a cluster only"
-    return attributes.means
+def _services(attributes: Attributes) -> ObjectInterfaces:
+    assert attributes.interfaces is not None, "webhooks are asked in a cluster only"
+    return attributes.interfaces
 
 
 def _summary(notes: list[Object]) -> str:

@@ -101,7 +101,7 @@ class ImagePolicyWebhook(Plugin):
 
     async def _ask(self, review: Object, attributes: Attributes) -> Object:
         """Returns the status of the review. Raises CallFailed."""
-        services, target = attributes.means, self._target
+        services, target = attributes.interfaces, self._target
         assert services is not None, "image policies are asked in a cluster only"
         call = outbound.Call(
             target.url, body=orjson.dumps(review), ca_pem=target.ca_pem,

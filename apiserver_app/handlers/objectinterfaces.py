@@ -6,7 +6,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/{interfaces,convers
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import Means
+from apiserver_app.admission.plugin import ObjectInterfaces
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.kinds.kinds import Resources
@@ -20,7 +20,7 @@ from apiserver_app.registry.strategy import Strategies
 
 def build(
     kernel: Kernel, outbound: Outbound, resources: Resources, types: Types, strategies: Strategies
-) -> Means:
+) -> ObjectInterfaces:
     """Made once a cluster."""
 
     def equivalents(info: ResourceInfo, subresource: str) -> tuple[ResourceInfo, ...]:
@@ -62,7 +62,7 @@ def build(
         asked = resources.by_gvk(*kind_of(info, subresource)) or info
         return typedvalues.root(types.schema(asked.definition))
 
-    return Means(kernel, outbound, equivalents, kind_of, to_version, decode, root)
+    return ObjectInterfaces(kernel, outbound, equivalents, kind_of, to_version, decode, root)
 
 
 def _group_version(obj: Object) -> tuple[str, str]:
