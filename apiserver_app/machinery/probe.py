@@ -50,7 +50,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "queue": ("queue", "op", "key", "length", "rev", "delay"),
     # a reconcile, scheduling cycle or pod sync begins; revs are the revisions that caused it
     "work": ("component", "key", "revs"),
-    # the work ends; result: ok, retry, error, requeue
+    # the work ends; result: ok, retry, error, requeue. Of a reconcile it may have `looked`, too
     "done": ("result", "said", "delay"),
     # one phase of a scheduling cycle: prefilter, filter, prescore, score, select, bind, fail
     "schedule": ("phase", "pod", "detail"),
@@ -63,6 +63,13 @@ KINDS: dict[str, tuple[str, ...]] = {
     "control": ("action", "detail"),
     # the cluster froze at this hop
     "held": ("at", "breakpoint"),
+}
+
+# fields that a record may have beside those, behind them
+OPTIONAL: dict[str, tuple[str, ...]] = {
+    # what a reconcile looked up in caches: [[resource, how, times, found], ...]; how is the name of
+    # an index, "" for the key of an object, "*" for the whole list
+    "done": ("looked",),
 }
 
 # µs of virtual time that a hop takes, by kind; a gate says its own

@@ -11,7 +11,9 @@ class Cancelled(BaseException):
 
 
 class Task:
-    """A coroutine and its state. `span` is the trace record to which its hops belong."""
+    """A coroutine and its state. `span` is the trace record to which its hops belong; `looked`
+    counts what it looks up in caches, while somebody wants to know: by resource and how, the times
+    and how many objects were found."""
 
     __slots__ = (
         "awaited",
@@ -22,6 +24,7 @@ class Task:
         "error",
         "label",
         "lane",
+        "looked",
         "name",
         "on_done",
         "span",
@@ -43,4 +46,5 @@ class Task:
         self.done = False
         self.error: BaseException | None = None
         self.throw: BaseException | None = None
+        self.looked: dict[tuple[str, str], list[int]] | None = None
         self.on_done: list[Callable[[Task], object]] = []

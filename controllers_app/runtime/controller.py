@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -37,6 +38,7 @@ from controllers_app.runtime.watches import Watch
 from controllers_app.runtime.workqueue import Item, WorkQueue
 
 WORKERS = 5
+LOOKED_MAX = 12  # of a reconcile, told of by resource and how
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -195,12 +197,15 @@ class Worker:
         assert task is not None
         span = await self._probe.hop("work", self._name, item.key, item.revs, span=0)
         task.span = span
+        looked: dict[tuple[str, str], list[int]] = {}
+        task.looked = looked
         try:
             if self._kernel.is_quarantined():
                 raise Quarantined
             result = await self._controller.reconcile(item.key)
         except Cancelled:
-            self._probe.tell("done", "error", "stopped", 0)
+            task.looked = None
+            self._probe.tell("done", "error", "stopped", 0, _told(looked))
             raise
         except Quarantined:
             self._queue.forget(item.key)
@@ -212,7 +217,8 @@ class Worker:
             outcome = self._failed(item.key, "error", f"{type(error).__name__}: {error}")
         else:
             outcome = self._succeeded(item.key, result)
-        await self._probe.hop("done", *outcome)
+        task.looked = None
+        await self._probe.hop("done", *outcome, _told(looked))
         task.span = 0
         self._queue.done(item.key)
 
@@ -240,3 +246,8 @@ class Worker:
             self._queue.forget(key)
             return "error", message, 0
         return outcome, message, self._queue.retry(key)
+
+
+def _told(looked: dict[tuple[str, str], list[int]]) -> list[list[str | int]]:
+    """What a reconcile looked up, as the trace tells it."""
+    return [[*what, *counts] for what, counts in itertools.islice(looked.items(), LOOKED_MAX)]

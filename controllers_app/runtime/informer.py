@@ -33,6 +33,10 @@ BACKOFF_SECONDS_BASE = 0.8
 BACKOFF_SECONDS_MAX = 30.0
 
 
+# how something was looked up, beside by an index or a count
+BY_KEY, WHOLE = "", "*"
+
+
 class Registrar(msgspec.Struct):
     """The owner that is registering handlers, and the informers each owner has requested."""
 
@@ -84,21 +88,30 @@ class Informer:
 
     def get(self, key: str) -> Object | None:
         """The cached object with that `namespace/name` (or `name`)."""
-        return self._objects.get(key)
+        found = self._objects.get(key)
+        task = self._kernel.current
+        if task is not None and task.looked is not None:
+            _note(task.looked, (self.resource, BY_KEY), int(found is not None))
+        return found
 
     def list(self, namespace: str = "") -> Iterable[Object]:
         """All objects, or those of a namespace, in no guaranteed order."""
         if namespace:
             return self.by("namespace", namespace).values()
+        self._looked(WHOLE, len(self._objects))
         return self._objects.values()
 
     def by(self, index: str, value: str) -> Mapping[str, Object]:
         """The objects of an index under a value, by key. The mapping is live: do not keep it."""
-        return self._indexes[index].group(value)
+        found = self._indexes[index].group(value)
+        self._looked(index, len(found))
+        return found
 
     def count(self, census: str, value: str) -> Mapping[Any, int]:
         """The number of objects under a value, by facts; updated at each change."""
-        return self._censuses[census].group(value)
+        found = self._censuses[census].group(value)
+        self._looked(census, sum(found.values()))
+        return found
 
     def owned_by(self, uid: str) -> Mapping[str, Object]:
         """Objects whose controller has this uid."""
@@ -110,6 +123,12 @@ class Informer:
 
     def __len__(self) -> int:
         return len(self._objects)
+
+    def _looked(self, how: str, found: int) -> None:
+        """The reconcile that looks something up tells of it when it ends."""
+        task = self._kernel.current
+        if task is not None and task.looked is not None:
+            _note(task.looked, (self.resource, how), found)
 
     # -- setup (before or after the start) ------------------------------------------------------
 
@@ -287,6 +306,15 @@ class Informer:
         if message:
             detail["why"] = message
         self._probe.tell("component", self._component, state, detail)
+
+
+def _note(looked: dict[tuple[str, str], list[int]], what: tuple[str, str], found: int) -> None:
+    known = looked.get(what)
+    if known is None:
+        looked[what] = [1, found]
+    else:
+        known[0] += 1
+        known[1] += found
 
 
 class InformerFactory:

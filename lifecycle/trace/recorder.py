@@ -14,7 +14,7 @@ import msgspec
 
 from apiserver_app import gates
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.probe import COSTS, KINDS
+from apiserver_app.machinery.probe import COSTS, KINDS, OPTIONAL
 from lifecycle.trace import redaction
 
 
@@ -28,7 +28,18 @@ def _plain(value: Any) -> Any:
 _encode = msgspec.json.Encoder(enc_hook=_plain).encode
 # by kind, its records; values, which are encoded and gone
 RECORDS: dict[str, Callable[..., Any]] = {
-    kind: msgspec.defstruct(kind, ("seq", "t", "kind", "span", *names), gc=False)
+    kind: msgspec.defstruct(
+        kind,
+        (
+            "seq",
+            "t",
+            "kind",
+            "span",
+            *names,
+            *((name, Any, msgspec.UNSET) for name in OPTIONAL.get(kind, ())),
+        ),
+        gc=False,
+    )
     for kind, names in KINDS.items()
 }
 _GATE = RECORDS["gate"]
@@ -256,7 +267,7 @@ class Recorder:
     def _matches(self, wanted: Breakpoint, kind: str, fields: tuple[Any, ...], span: int) -> bool:
         if wanted.kind != kind:
             return False
-        have = dict(zip(KINDS[kind], fields, strict=True))
+        have = dict(zip(KINDS[kind], fields, strict=False))
         request = self.open_requests.get(span)
         for name, value in wanted.wanted.items():
             if name in have:

@@ -121,7 +121,15 @@ export interface DoneRecord extends Told {
   result: 'ok' | 'retry' | 'requeue' | 'error';
   said: string;
   delay: number;
+  /** what a reconcile looked up in caches; older traces do not tell */
+  looked?: LookedUp[];
 }
+
+/**
+ * The resource; how: the name of an index, '' for the key of an object, '*' for the whole list; how
+ * often; and how many objects were found in all.
+ */
+export type LookedUp = [resource: string, how: string, times: number, found: number];
 
 export interface ScheduleRecord extends Told {
   kind: 'schedule';

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
@@ -46,7 +46,7 @@ def test_each_informer_of_a_lane_says_what_the_records_tell(
     assert_well(sight)
 
 
-def test_the_look_ups_of_a_reconcile_are_answered_from_the_caches(
+def test_the_look_ups_that_a_reconcile_made_are_told_and_no_others(
     look: Look, trace: list[dict[str, Any]]
 ) -> None:
     work = next(
@@ -54,11 +54,16 @@ def test_the_look_ups_of_a_reconcile_are_answered_from_the_caches(
         if one["kind"] == "work" and one["component"] == "replicaset" and "web" in one["key"]
     )  # fmt: skip
     sight = look(ROOMY, query=f"theme=dark&lang=zh&sel=span/{work}&tab=informers")
-    looked = informers(sight, 1)
-    names = informers(sight, 0).locator("b").all_inner_texts()
-    assert looked.locator("b").all_inner_texts() == names and "pods" in names
-    for row in looked.all():
-        sight.says(row, "由缓存回答：没有请求。")
+    told = next(one for one in trace if one["kind"] == "done" and one["span"] == work)["looked"]
+    rows = informers(sight, 1)
+    expect(rows).to_have_count(len(told))
+    for row, (resource, how, times, found) in zip(rows.all(), told, strict=True):
+        by = "按键" if how == "" else f"按 {how} "
+        said = f"{by}查询 {times} 次：找到 {found} 个。 由缓存回答：没有请求。"
+        assert how != "*"
+        expect(row.locator("b")).to_have_text(resource.partition(".")[0])
+        sight.says(row, said)
+    assert {resource for resource, *_ in told} == {"replicasets.apps", "pods"}
     assert_well(sight)
 
 

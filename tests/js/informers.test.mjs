@@ -28,6 +28,8 @@ const workOf = (component, key) =>
       ({ open, close }) => close && open.component === component && open.key.startsWith(key),
     ),
   );
+/** @param {any} work @returns {import('../../static/js/types.js').DoneRecord} */
+const closeOf = (work) => must(work.close);
 /** @param {any[]} blocks @param {number} nth @returns {[string, string][]} */
 const rules = (blocks, nth) =>
   blocks
@@ -54,18 +56,38 @@ test('the watch of an informer has reached what the records say', () => {
   assert.ok(watch.rev === rev && watch.to.includes('replicaset'));
 });
 
-test('what a reconcile looks up is answered from the caches, and what it asks is counted', () => {
+test('what a reconcile looked up is told when it ends, and what it asked is counted', () => {
   const work = workOf('replicaset', 'default/nginx');
   const blocks = informers(work);
-  const looked = rules(blocks, 1);
-  assert.deepEqual(
-    looked.map(([name]) => name),
-    rules(blocks, 0).map(([name]) => name),
-  );
-  assert.ok(looked.every(([, small]) => small === 'Answered from the cache: no request.'));
+  const [[name, small], ...more] = rules(blocks, 1);
+  assert.equal(name, 'replicasets');
+  assert.equal(small, '1 look-up by key: 1 found. Answered from the cache: no request.');
+  const [, ofPods] = must(more.find(([one]) => one === 'pods'));
+  assert.match(ofPods, /^\d+ look-ups? by \w+: \d+ found\. /);
+  const { seq, looked = [] } = closeOf(work);
+  assert.equal(more.length + 1, looked.length);
+  assert.match(JSON.stringify(informers(work, 'en', seq - 1)), /known when it ends/);
   const asked = work.requests.filter((seq) => history.index.spans.get(seq)?.cls === 'read').length;
   const counted = asked ? /past its caches/ : /asked the API server for nothing/;
   assert.match(JSON.stringify(blocks.at(-1)), counted);
+});
+
+test('a cache that a reconcile did not read is not told as read', () => {
+  const blocks = informers(workOf('deployment', 'default/nginx'));
+  const names = (/** @type {number} */ nth) => rules(blocks, nth).map(([name]) => name);
+  assert.ok(names(0).includes('pods'));
+  assert.deepEqual(names(1), ['deployments', 'replicasets']);
+});
+
+test('a trace that does not tell the look-ups says so, and one without any tells that', () => {
+  const work = workOf('replicaset', 'default/nginx');
+  const close = closeOf(work);
+  const { looked } = close;
+  delete close.looked;
+  assert.match(JSON.stringify(informers(work)), /does not tell what was looked up/);
+  close.looked = [];
+  assert.match(JSON.stringify(informers(work)), /looked nothing up/);
+  close.looked = looked;
 });
 
 test('in Chinese it is told, too', () => {

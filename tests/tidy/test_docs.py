@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from apiserver_app.admission import plugins as admission
-from apiserver_app.machinery.probe import KINDS
+from apiserver_app.machinery.probe import KINDS, OPTIONAL
 from controllers_app import controllers
 from controllers_app.scheduler import plugins as scheduling
 from lifecycle.trace import reading
@@ -29,11 +29,12 @@ def test_trace_format_explains_every_kind_with_all_its_fields_and_an_example(kin
     found = re.search(rf"(?ms)^### `{kind}`\n(.*?)(?=^##)", TRACE_FORMAT)
     assert found, f"docs/trace-format.md has no section for {kind}"
     prose, _, example = found[1].partition("```json\n")
-    missing = [field for field in KINDS[kind] if f"`{field}`" not in prose]
+    optional = OPTIONAL.get(kind, ())
+    missing = [field for field in (*KINDS[kind], *optional) if f"`{field}`" not in prose]
     assert missing == []
     record = json.loads(example.partition("\n```")[0])
     extra = {"object"} if kind == "write" else set()
-    assert set(record) - extra == {"seq", "t", "kind", "span", *KINDS[kind]}
+    assert set(record) - extra == {"seq", "t", "kind", "span", *KINDS[kind], *optional}
     assert record["kind"] == kind
 
 

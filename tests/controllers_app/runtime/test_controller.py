@@ -71,7 +71,7 @@ def test_a_reconcile_is_a_span_with_its_causes_and_what_it_said(
     assert work[3] == ("x", "ns/a", (7,))
     assert controller.spans == [work[0]]
     done = next(record for record in probe.records if record[1] == "done")
-    assert (done[2], done[3]) == (work[0], ("ok", "has all it wants", 0.0))
+    assert (done[2], done[3]) == (work[0], ("ok", "has all it wants", 0.0, []))
 
 
 def test_a_refusal_is_retried_with_growing_delay_until_it_succeeds(
@@ -80,7 +80,7 @@ def test_a_refusal_is_retried_with_growing_delay_until_it_succeeds(
     controller = begin(kernel, probe, api, [refuse, refuse, lambda: None])
     controller.queue.add("ns/a", 7)
     advance(kernel, 1)
-    assert [(result, delay) for result, _, delay in probe.of("done")] == [
+    assert [(result, delay) for result, _, delay, _ in probe.of("done")] == [
         ("retry", 0.005),
         ("retry", 0.01),
         ("ok", 0),

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery.probe import KINDS
+from apiserver_app.machinery.probe import KINDS, OPTIONAL
 from lifecycle.hosting.scripted import Session
 from lifecycle.trace import recorder
 from lifecycle.trace.recorder import Breakpoint, Recorder
@@ -223,8 +223,11 @@ def test_every_kind_is_encoded_with_its_fields_in_order(kind: str) -> None:
     fields = tuple(range(len(KINDS[kind])))
     record = msgspec.to_builtins(recorder.RECORDS[kind](1, 2, kind, 3, *fields))
     assert list(record) == ["seq", "t", "kind", "span", *KINDS[kind]]
+    more = OPTIONAL.get(kind, ())
+    record = msgspec.to_builtins(recorder.RECORDS[kind](1, 2, kind, 3, *fields, *more))
+    assert list(record) == ["seq", "t", "kind", "span", *KINDS[kind], *more]
     with pytest.raises(TypeError, match="positional"):
-        recorder.RECORDS[kind](1, 2, kind, 3, *fields, "one too many")
+        recorder.RECORDS[kind](1, 2, kind, 3, *fields, *more, "one too many")
 
 
 def test_a_text_or_number_of_a_class_of_its_own_is_told_as_what_it_is() -> None:

@@ -38,7 +38,7 @@ export function informerBlocks(model, component, work, words) {
     ...(more > 0 ? [p(words, 'informers.more', { n: more })] : []),
     h(words.t('informers.queue')),
     p(words, 'informers.keys', { n: queue.length, open: queue.open.length }),
-    ...(work ? lookups(model, work, caches, words) : []),
+    ...(work ? lookups(model, work, words) : []),
   ];
 }
 
@@ -91,30 +91,43 @@ function reached(
 }
 
 /**
- * What a reconcile could look up without a request, and what it asked the API server for.
+ * What a reconcile looked up without a request, and what it asked the API server for.
  * @returns {Block[]}
  */
 function lookups(
   /** @type {Model} */ { index, state },
   /** @type {Span} */ work,
-  /** @type {{resource: string}[]} */ caches,
   /** @type {Words} */ words,
 ) {
+  const done = work.records.find((one) => one.kind === 'done' && one.seq <= state.seq);
+  const looked = done && /** @type {import('../../types.js').DoneRecord} */ (done).looked;
   const asked = work.requests
     .map((seq) => /** @type {Span} */ (index.spans.get(seq)))
     .filter((request) => request?.cls === 'read' && request.seq <= state.seq);
   return [
     h(words.t('informers.lookups')),
-    {
-      type: 'rules',
-      items: caches.slice(0, SHOWN_MAX).map(({ resource }) => ({
-        verdict: 'allow',
-        title: [{ text: pluralOf(resource), as: /** @type {'b'} */ ('b') }],
-        small: words.t('informers.fromCache'),
-      })),
-    },
+    looked?.length
+      ? { type: 'rules', items: looked.map((one) => lookup(one, words)) }
+      : p(words, notLooked(done, looked)),
     asked.length
       ? p(words, 'informers.asked', { n: asked.length })
       : p(words, 'informers.notAsked'),
   ];
 }
+
+/** @param {import('../../types.js').LookedUp} looked @param {Words} words */
+function lookup([resource, how, times, found], words) {
+  const key = { '': 'informers.byKey', '*': 'informers.whole' }[how] || 'informers.byIndex';
+  const said = words.t(key, { n: times, index: how, found });
+  return {
+    verdict: 'allow',
+    title: [{ text: pluralOf(resource), as: /** @type {'b'} */ ('b') }],
+    small: `${said} ${words.t('informers.fromCache')}`,
+  };
+}
+
+/** Why nothing stands there. @param {unknown} done @param {unknown} looked */
+const notLooked = (done, looked) => {
+  if (!done) return 'informers.notYet';
+  return looked ? 'informers.notLooked' : 'informers.untold';
+};
