@@ -105,8 +105,8 @@ class Chain:
                 attributes.run.attempt += 1
                 await self._sleep(later.micros / 1_000_000)
                 try:
-                    said = ask(attributes)
-                    return said if isinstance(said, Verdict) else await said
+                    answer = ask(attributes)
+                    return answer if isinstance(answer, Verdict) else await answer
                 except Later as again:
                     later = again
             raise later.otherwise

@@ -37,17 +37,17 @@ def refused(error: ApiError, call: str = "") -> Decision:
     return Decision("deny", detail, refusal=_answer(error))
 
 
-def legal(info: ResourceInfo, name: str, found: Sequence[FieldError], release: Release) -> Decision:
+def legal(info: ResourceInfo, name: str, errs: Sequence[FieldError], release: Release) -> Decision:
     """The decision of validation."""
-    if not found:
+    if not errs:
         return LEGAL
     group = "" if info.storage == "events" else info.group  # those of events.k8s.io are core's
     as_json = release.has("FieldErrorsAsJSON")
     if release.has("LabelKeysReworded"):
-        found = [*map(labelwords.reworded, found)]
-    error = errors.invalid(group, info.kind, name, found, as_json=as_json)
+        errs = [*map(labelwords.reworded, errs)]
+    error = errors.invalid(group, info.kind, name, errs, as_json=as_json)
     detail = {
-        "word": f"{len(found)} error{'s' if len(found) != 1 else ''}",
+        "word": f"{len(errs)} error{'s' if len(errs) != 1 else ''}",
         "message": error.message,
         "errors": error.details["causes"],
     }

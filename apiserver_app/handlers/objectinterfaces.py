@@ -35,10 +35,10 @@ def build(
         )
 
     def kind_of(info: ResourceInfo, subresource: str) -> tuple[str, str, str]:
-        found = resources.subresource(info, subresource) if subresource else None
-        if found is None:
+        served = resources.subresource(info, subresource) if subresource else None
+        if served is None:
             return info.group, info.version, info.kind
-        return found.group, found.version, found.kind
+        return served.group, served.version, served.kind
 
     def to_version(obj: Object, info: ResourceInfo) -> Object:
         if obj.get("apiVersion") == info.api_version:

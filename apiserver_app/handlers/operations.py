@@ -53,7 +53,7 @@ def of(request: Request) -> Operation:
         return _SUBRESOURCES[info.key, subresource]
     if reviews.is_review(info):
         return reviews.REVIEW
-    found = _VERBS.get(verb)
-    if found is None:
+    operation = _VERBS.get(verb)
+    if operation is None:
         raise errors.method_not_allowed("", request.call.path, verb)
-    return found
+    return operation

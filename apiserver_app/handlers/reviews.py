@@ -75,15 +75,15 @@ async def _access(request: Request) -> str:
         as_json = request.cluster.version.has("FieldErrorsAsJSON")
         raise errors.invalid(request.info.group, "", "", errs, as_json=as_json)
     attributes = _asked(spec, user)
-    found = await request.cluster.access.authorization.authorize(attributes)
-    obj["status"] = {"allowed": found.allowed}
-    if found.verdict == "deny":
+    answer = await request.cluster.access.authorization.authorize(attributes)
+    obj["status"] = {"allowed": answer.allowed}
+    if answer.verdict == "deny":
         obj["status"]["denied"] = True
-    if found.reason:
-        obj["status"]["reason"] = found.reason
-    if found.error:
-        obj["status"]["evaluationError"] = found.error
-    return f"{user.name}: {'yes' if found.allowed else 'no'}"
+    if answer.reason:
+        obj["status"]["reason"] = answer.reason
+    if answer.error:
+        obj["status"]["evaluationError"] = answer.error
+    return f"{user.name}: {'yes' if answer.allowed else 'no'}"
 
 
 def _spec_errors(spec: Object, user: User) -> list[FieldError]:
@@ -184,16 +184,16 @@ async def _rules(request: Request) -> str:
     namespace = (obj.get("spec") or {}).get("namespace", "")
     if not namespace:
         raise errors.bad_request("no namespace on request")
-    found = request.cluster.access.authorization.rules_for(request.user, namespace)
+    rules = request.cluster.access.authorization.rules_for(request.user, namespace)
     obj["metadata"], obj["spec"] = {"creationTimestamp": None}, {}
     obj["status"] = {
-        "resourceRules": found.resources,
-        "nonResourceRules": found.paths,
-        "incomplete": found.incomplete,
+        "resourceRules": rules.resources,
+        "nonResourceRules": rules.paths,
+        "incomplete": rules.incomplete,
     }
-    if found.error:
-        obj["status"]["evaluationError"] = found.error
-    return f"{len(found.resources)} rules"
+    if rules.error:
+        obj["status"]["evaluationError"] = rules.error
+    return f"{len(rules.resources)} rules"
 
 
 async def _self(request: Request) -> str:

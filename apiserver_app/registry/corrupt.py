@@ -18,14 +18,14 @@ from apiserver_app.machinery.meta import ResourceInfo
 CAUSES_MAX = 100
 
 
-def list_error(info: ResourceInfo, found: Sequence[Entry]) -> errors.ApiError:
+def list_error(info: ResourceInfo, unreadable: Sequence[Entry]) -> errors.ApiError:
     """The 500 that names what cannot be read in a list."""
     causes = [
         {"reason": "UnexpectedServerResponse", "message": message(entry, entry.key),
          "field": entry.key}
-        for entry in found[:CAUSES_MAX]
+        for entry in unreadable[:CAUSES_MAX]
     ]  # fmt: skip
-    if len(found) > CAUSES_MAX:
+    if len(unreadable) > CAUSES_MAX:
         truncated = "too many errors, the list is truncated"
         causes.append({"reason": "FieldValueTooMany", "message": truncated})
     details: dict[str, Any] = {"name": "list", "kind": info.plural, "causes": causes}

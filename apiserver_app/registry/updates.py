@@ -78,27 +78,27 @@ def limits_finalizers(info: ResourceInfo) -> bool:
 def errors_of(strategy: Strategy, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
     """The errors of an update, each as often as upstream reports it."""
     order = "UX" if ctx.subresource else _ORDER.get(strategy.info.key, "X")
-    found = {"X": strategy.validate_update(ctx, obj, old)}
+    errs = {"X": strategy.validate_update(ctx, obj, old)}
     if "S" in order:
-        found["S"] = strategy.validate(ctx, obj)
+        errs["S"] = strategy.validate(ctx, obj)
     generate = obj["metadata"].get("generateName") or ""
     if generate == old["metadata"].get("generateName"):
         generate = ""  # it was good when the object was made
     if not (
-        any(found.values())
+        any(errs.values())
         or objectmeta.validate_object_meta_update(obj, old)
         or objectmeta.generate_name_errors(generate, strategy.name_rule)
     ):
         return []
-    found |= {"v": [], "u": [], "words": []}
-    objectmeta.fresh(obj["metadata"], found["v"])
-    objectmeta.changes(obj["metadata"], old["metadata"], found["u"])
-    objectmeta.finalizer_words(obj["metadata"], found["words"])
+    errs |= {"v": [], "u": [], "words": []}
+    objectmeta.fresh(obj["metadata"], errs["v"])
+    objectmeta.changes(obj["metadata"], old["metadata"], errs["u"])
+    objectmeta.finalizer_words(obj["metadata"], errs["words"])
     named = objectmeta.generate_name_errors(generate, strategy.name_rule)
-    fresh = found["v"]
-    found["v"] = named + fresh
-    found["V"], found["U"] = found["v"] + found["words"], found["u"] + found["words"]
+    fresh = errs["v"]
+    errs["v"] = named + fresh
+    errs["V"], errs["U"] = errs["v"] + errs["words"], errs["u"] + errs["words"]
     if "s" in order:
-        found["s"] = strategy.validate(ctx, obj)
+        errs["s"] = strategy.validate(ctx, obj)
     first = objectmeta.generate_name_errors(generate, objectmeta.path_segment)
-    return first + fresh + found["u"] + [err for part in order for err in found[part]]
+    return first + fresh + errs["u"] + [err for part in order for err in errs[part]]

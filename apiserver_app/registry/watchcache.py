@@ -223,10 +223,10 @@ class WatchCache:
 
     def check_readable(self, info: ResourceInfo, entries: Sequence[Entry]) -> None:
         """Raises a 500 that names what cannot be read in a list, where such an error is known."""
-        found = [entry for entry in entries if entry.key in self.unreadable]
-        if not found or not self.names_unreadable:
+        unreadable = [entry for entry in entries if entry.key in self.unreadable]
+        if not unreadable or not self.names_unreadable:
             return
-        raise corrupt.list_error(info, found)
+        raise corrupt.list_error(info, unreadable)
 
     def changed_since(self, storage: str, revision: int) -> bool:
         return self._changed.get(storage, 0) > revision

@@ -49,8 +49,8 @@ class Affinity(msgspec.Struct, frozen=True):
 
 def parse(pod: Object) -> Affinity | None:
     """The pod's terms; None when it has none."""
-    said = pod["spec"].get("affinity") or {}
-    near, far = said.get("podAffinity") or {}, said.get("podAntiAffinity") or {}
+    affinity = pod["spec"].get("affinity") or {}
+    near, far = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
     if not near and not far:
         return None
     return Affinity(
@@ -58,24 +58,24 @@ def parse(pod: Object) -> Affinity | None:
     )
 
 
-def _required(pod: Object, said: Mapping[str, Any]) -> tuple[Term, ...]:
-    terms = said.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+def _required(pod: Object, affinity: Mapping[str, Any]) -> tuple[Term, ...]:
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
     return tuple(_term(pod, term, 0) for term in terms)
 
 
-def _preferred(pod: Object, said: Mapping[str, Any]) -> tuple[Term, ...]:
-    terms = said.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+def _preferred(pod: Object, affinity: Mapping[str, Any]) -> tuple[Term, ...]:
+    terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
     return tuple(_term(pod, term["podAffinityTerm"], term["weight"]) for term in terms)
 
 
-def _term(pod: Object, said: Object, weight: int) -> Term:
-    namespaces = frozenset(said.get("namespaces") or ())
-    chooser = said.get("namespaceSelector")
+def _term(pod: Object, term: Object, weight: int) -> Term:
+    namespaces = frozenset(term.get("namespaces") or ())
+    chooser = term.get("namespaceSelector")
     if not namespaces and chooser is None:
         namespaces = frozenset((meta.namespace_of(pod),))
     return Term(
-        said["topologyKey"],
-        labels.from_label_selector(said.get("labelSelector")),
+        term["topologyKey"],
+        labels.from_label_selector(term.get("labelSelector")),
         namespaces,
         None if chooser is None else labels.from_label_selector(chooser),
         weight,

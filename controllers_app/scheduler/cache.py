@@ -93,14 +93,14 @@ class Cache:
     ) -> Mapping[str, int]:
         """The same by values of a label of the nodes; nodes without it together as ""."""
         matching = self._matching(namespace, selector)
-        found = matching.by_domain.get(key)
-        if found is None:
+        counts = matching.by_domain.get(key)
+        if counts is None:
             if len(matching.by_domain) >= KEYS_MAX:
                 matching.by_domain.clear()
-            found = matching.by_domain[key] = {}
+            counts = matching.by_domain[key] = {}
             for name, count in matching.by_node.items():
-                _add(found, self.nodes[name].labels.get(key, ""), count)
-        return found
+                _add(counts, self.nodes[name].labels.get(key, ""), count)
+        return counts
 
     def all_have(self, key: str) -> bool:
         """Whether every node has the label."""
@@ -110,14 +110,14 @@ class Cache:
 
     def domains(self, key: str) -> Iterable[str]:
         """The values that the nodes have of a label."""
-        found = self._domains.get(key)
-        if found is None:
+        domains = self._domains.get(key)
+        if domains is None:
             if len(self._domains) >= KEYS_MAX:
                 self._domains.clear()
-            found = self._domains[key] = dict.fromkeys(
+            domains = self._domains[key] = dict.fromkeys(
                 node.labels[key] for node in self.nodes.values() if key in node.labels
             )
-        return found
+        return domains
 
     def groups(self) -> Iterator[tuple[Group, Mapping[str, int]]]:
         """Pods that look the same, and how many of them each node has."""
@@ -126,19 +126,19 @@ class Cache:
 
     def _matching(self, namespace: str, selector: selectors.Selector) -> _Matching:
         key = (namespace, selector)
-        found = self._matches.get(key)
-        if found is None:
+        matching = self._matches.get(key)
+        if matching is None:
             if len(self._matches) >= MATCHES_MAX:
                 self._matches.clear()
                 for counted_in in self._counted_in.values():
                     counted_in.clear()
-            found = self._matches[key] = _Matching()
+            matching = self._matches[key] = _Matching()
             for group, where in self._groups.get(namespace, {}).items():
                 if not group.deleting and selector.matches(group.labels):
-                    self._counted_in[group].append(found)
+                    self._counted_in[group].append(matching)
                     for node, count in where.items():
-                        found.count(self.nodes[node], count)
-        return found
+                        matching.count(self.nodes[node], count)
+        return matching
 
     # -- pods -----------------------------------------------------------------------------------
 
@@ -174,8 +174,8 @@ class Cache:
         if where is None:
             where = groups[info.group] = {}
             self._counted_in[info.group] = [
-                found
-                for (namespace, selector), found in self._matches.items()
+                counted
+                for (namespace, selector), counted in self._matches.items()
                 if namespace == info.namespace
                 and not info.group.deleting
                 and selector.matches(info.labels)

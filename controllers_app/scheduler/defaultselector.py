@@ -31,8 +31,8 @@ class SelectorCaches:
         self._selectors: dict[tuple[str, str], labels.Selector] = {}
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        found = self._namespaces.get(namespace)
-        return meta.labels_of(found) if found is not None else {}
+        stored = self._namespaces.get(namespace)
+        return meta.labels_of(stored) if stored is not None else {}
 
     def default(self, pod: Object) -> labels.Selector | None:
         """All that the pod's services and its owner select by; None when nothing selects it."""
@@ -45,13 +45,13 @@ class SelectorCaches:
             return owned
         by_services = labels.from_set(dict(sorted(merged.items())))
         key = (str(by_services), str(owned))
-        found = self._selectors.get(key)
-        if found is None:
+        selector = self._selectors.get(key)
+        if selector is None:
             if len(self._selectors) >= SELECTORS_MAX:
                 self._selectors.clear()
             both = dict.fromkeys((*by_services.requirements, *owned.requirements))
-            found = self._selectors[key] = labels.Selector(tuple(both))
-        return found
+            selector = self._selectors[key] = labels.Selector(tuple(both))
+        return selector
 
     def _services_of(self, namespace: str, mine: Mapping[str, str]) -> dict[str, str]:
         merged: dict[str, str] = {}
@@ -66,10 +66,10 @@ class SelectorCaches:
         if owner is None:
             return None
         cache = self._owners.get((owner["apiVersion"], owner["kind"]))
-        found = cache.get(f"{namespace}/{owner['name']}") if cache is not None else None
-        if found is None:
+        workload = cache.get(f"{namespace}/{owner['name']}") if cache is not None else None
+        if workload is None:
             return None
-        selector = found["spec"].get("selector")
+        selector = workload["spec"].get("selector")
         if owner["kind"] == "ReplicationController":
             return labels.from_set(selector) if selector else None
         parsed = labels.from_label_selector(selector)

@@ -171,16 +171,16 @@ class Plugin:
 
 def facts(plugin: type[Plugin]) -> Object:
     """What the trace tells of a plugin: its weight when it scores, upstream's file, its remedy."""
-    told: Object = {"name": plugin.name, "source": plugin.source}
+    described: Object = {"name": plugin.name, "source": plugin.source}
     if plugin.filters:
-        told["filters"] = True
+        described["filters"] = True
     if plugin.scores:
-        told["weight"] = plugin.weight
+        described["weight"] = plugin.weight
     if plugin.post_filters:
-        told["post_filters"] = True
+        described["post_filters"] = True
     if plugin.remedy:
-        told["remedy"] = plugin.remedy
-    return told
+        described["remedy"] = plugin.remedy
+    return described
 
 
 def feasible_to_find(count: int) -> int:
@@ -313,12 +313,12 @@ def _stretches(nodes: Sequence[NodeInfo], start: int, size: int) -> Iterator[Seq
 def _decisive(labels: Iterable[Iterable[str] | None]) -> list[str] | None:
     """The labels by which nodes that are alike may differ for one of the filters; None when there
     is more to one of them."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for some in labels:
         if some is None:
             return None
-        found.update(dict.fromkeys(some))
-    return [*found]
+        names.update(dict.fromkeys(some))
+    return [*names]
 
 
 @dataclass(slots=True)
@@ -442,5 +442,5 @@ def fit_error(filtered: Filtered, preemption: str = "") -> str:
 
 
 def _refusals(filtered: Filtered) -> list[tuple[int, No]]:
-    found = [(1, no) for _, no in filtered.failed.values()]
-    return [*found, filtered.absent] if filtered.absent else found
+    refusals = [(1, no) for _, no in filtered.failed.values()]
+    return [*refusals, filtered.absent] if filtered.absent else refusals

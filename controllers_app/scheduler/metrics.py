@@ -22,8 +22,8 @@ class Metrics:
 
     def ended(self, outcome: tuple[str, str], micros: int, attempts: int) -> None:
         """Count an attempt, unless its pod no longer needed a node."""
-        result, said = outcome
-        if result == "ok" and not said.startswith("bound to "):
+        result, message = outcome
+        if result == "ok" and not message.startswith("bound to "):
             return
         self.durations[RESULTS[result]].add(micros / SECOND)
         if result == "ok":

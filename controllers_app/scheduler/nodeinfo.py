@@ -163,12 +163,12 @@ _numbers = itertools.count()
 KNOWN_MAX = 4096
 
 
-def shared(found: Amounts) -> Amounts:
+def shared(total: Amounts) -> Amounts:
     """The same dict for the same amounts: thousands of pods ask for the same. Never changed."""
-    key = tuple(sorted(found.items()))
+    key = tuple(sorted(total.items()))
     if len(_known) >= KNOWN_MAX:
         _known.clear()
-    return _known.setdefault(key, found)
+    return _known.setdefault(key, total)
 
 
 def amounts(resources: Mapping[str, Any]) -> Amounts:
@@ -227,28 +227,28 @@ def _differing(pod: Object) -> Iterator[tuple[Object, Object]]:
     """Containers, and their statuses that tell of other requests."""
     status = pod.get("status") or {}
     for field in ("containerStatuses", "initContainerStatuses"):
-        for said in status.get(field) or ():
-            if said.get("resources") is None:
+        for reported in status.get(field) or ():
+            if reported.get("resources") is None:
                 continue
-            held = said["resources"].get("requests") or {}
-            promised = said.get("allocatedResources") or {}
+            held = reported["resources"].get("requests") or {}
+            promised = reported.get("allocatedResources") or {}
             if not held and not promised:
                 continue
             group = "containers" if field == "containerStatuses" else "initContainers"
             for container in pod["spec"].get(group) or ():
-                if container["name"] == said["name"]:
+                if container["name"] == reported["name"]:
                     asked = (container.get("resources") or {}).get("requests") or {}
                     if asked != held or (promised and asked != promised):
-                        yield container, said
+                        yield container, reported
 
 
 def _given(pod: Object) -> dict[str, Amounts]:
     """The requests of containers that are being resized: the largest of what is asked for, held
     and promised; without what is asked for when the node can never give it."""
     out: dict[str, Amounts] = {}
-    for container, said in _differing(pod):
+    for container, reported in _differing(pod):
         total: Amounts = {}
-        sources = [said["resources"].get("requests"), said.get("allocatedResources")]
+        sources = [reported["resources"].get("requests"), reported.get("allocatedResources")]
         if not _is_infeasible(pod):
             sources.append((container.get("resources") or {}).get("requests"))
         for source in sources:
@@ -276,7 +276,7 @@ def _raise(into: Amounts, other: Amounts) -> None:
 
 def host_ports(pod: Object, *, sidecars: bool) -> tuple[tuple[str, str, int], ...]:
     """(address, protocol, port) of every host port the pod claims."""
-    found = []
+    ports = []
     spec = pod["spec"]
     containers = list(spec.get("containers") or ())
     if sidecars:
@@ -285,5 +285,5 @@ def host_ports(pod: Object, *, sidecars: bool) -> tuple[tuple[str, str, int], ..
         for port in container.get("ports") or ():
             if port.get("hostPort"):
                 address = port.get("hostIP") or "0.0.0.0"
-                found.append((address, port.get("protocol") or "TCP", port["hostPort"]))
-    return tuple(found)
+                ports.append((address, port.get("protocol") or "TCP", port["hostPort"]))
+    return tuple(ports)

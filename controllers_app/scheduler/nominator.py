@@ -27,8 +27,8 @@ class Nominator:
 
     def on(self, node: str) -> Collection[PodInfo]:
         """The pods that are nominated for a node."""
-        found = self._on.get(node)
-        return found.values() if found else ()
+        nominated = self._on.get(node)
+        return nominated.values() if nominated else ()
 
     def put(self, pod: Object, node: str | None = None) -> None:
         """The pod is nominated for that node, or for none if empty; None: as its status says."""
@@ -56,5 +56,5 @@ class Nominator:
 
 def nominated_node(pod: Object) -> str:
     """What the pod's status says; empty for none."""
-    found: str = (pod.get("status") or {}).get("nominatedNodeName") or ""
-    return found
+    node: str = (pod.get("status") or {}).get("nominatedNodeName") or ""
+    return node

@@ -73,8 +73,8 @@ def preempt(pod: PodInfo, filtered: Filtered, world: World) -> Outcome:
         },
     }
     if not candidates:
-        told = detail if statuses else None
-        return Outcome(_sentence(filtered.total, statuses), nominated="", detail=told)
+        explained = detail if statuses else None
+        return Outcome(_sentence(filtered.total, statuses), nominated="", detail=explained)
     chosen, why = pick_one_node(candidates, world.started)
     detail |= {"node": chosen.node, "victims": [one.key for one in chosen.victims], "by": why}
     return Outcome(nominated=chosen.node, candidate=chosen, detail=detail)
@@ -102,11 +102,13 @@ def _dry_run(
 
     for number in range(len(nodes)):
         node = nodes[(offset + number) % len(nodes)]
-        found = default_preemption.select_victims(filtered.filters, node, world.budgets, importance)
-        if isinstance(found, No):
-            statuses[node.name] = found
+        victims = default_preemption.select_victims(
+            filtered.filters, node, world.budgets, importance
+        )
+        if isinstance(victims, No):
+            statuses[node.name] = victims
             continue
-        (violating if found.violations else others).append(found)
+        (violating if victims.violations else others).append(victims)
         if others and len(others) + len(violating) >= enough:
             break
     return [*others, *violating], statuses
@@ -235,9 +237,9 @@ class Evaluator:
             await podstatus.patch(self._client, now, changes)
             with errors.ignoring("NotFound"):
                 await self._client.delete("pods", victim.namespace, meta.name_of(now))
-                said = f"Preempted by pod {meta.uid_of(pod.pod)} on node {candidate.node}"
+                message = f"Preempted by pod {meta.uid_of(pod.pod)} on node {candidate.node}"
                 self._recorder.event(
-                    now, "Normal", "Preempted", said, action="Preempting", related=pod.pod
+                    now, "Normal", "Preempted", message, action="Preempting", related=pod.pod
                 )
         except errors.ApiError:
             done.append(False)

@@ -136,14 +136,14 @@ class SchedulingQueue:
     async def take(self) -> tuple[str, Queued]:
         """The next pod's turn; waits for one."""
         while True:
-            found = self._next()
-            if found is not None:
-                key, queued = found
+            entry = self._next()
+            if entry is not None:
+                key, queued = entry
                 queued.place = TAKEN
                 queued.attempts += 1
                 self._taken, self._meanwhile = key, []
                 self._tell("get", key, queued.revs[-1] if queued.revs else 0, 0)
-                return found
+                return entry
             self._called.clear()
             await self._called.wait()
 
@@ -154,8 +154,8 @@ class SchedulingQueue:
             if queued is not None and queued.place == ACTIVE and queued.turn == turn:
                 return key, queued
         erred = []
-        found = None
-        while self._pops_backoff and self._backoff and found is None:
+        entry = None
+        while self._pops_backoff and self._backoff and entry is None:
             item = heapq.heappop(self._backoff)
             queued = self._pods.get(item[2])
             if queued is None or queued.place != BACKING_OFF or queued.turn != item[1]:
@@ -164,10 +164,10 @@ class SchedulingQueue:
                 erred.append(item)
                 continue
             self._kernel.drop(queued.timer)
-            found = item[2], queued
+            entry = item[2], queued
         for item in erred:
             heapq.heappush(self._backoff, item)
-        return found
+        return entry
 
     # -- how a turn ends ------------------------------------------------------------------------
 

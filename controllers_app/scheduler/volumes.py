@@ -79,9 +79,9 @@ class Volumes:
     def of_class(self, name: str) -> Iterable[Object]:
         """The volumes of a storage class, in the order of their names."""
         for key in sorted(meta.name_of(one) for one in self.volumes.list()):
-            found = self.volume(key)
-            if found is not None and defaultclass.storage_class_of(found) == name:
-                yield found
+            volume = self.volume(key)
+            if volume is not None and defaultclass.storage_class_of(volume) == name:
+                yield volume
 
     def storage_class(self, claim: Object) -> Object | None:
         return self.classes.get(defaultclass.storage_class_of(claim))

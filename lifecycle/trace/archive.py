@@ -89,9 +89,9 @@ class Archive:
     def take(self, name: str, upload: BinaryIO) -> Saved:
         """Check an uploaded file, gzip or plain JSON lines, and keep it. Raises TraceError."""
         self._check_room()
-        found = reading.Checked(upload)
-        title = name or str(found.header.get("name", ""))
-        return self._write(title, found.header, found, lambda: found.changes)
+        trace = reading.Checked(upload)
+        title = name or str(trace.header.get("name", ""))
+        return self._write(title, trace.header, trace, lambda: trace.changes)
 
     def mark(self, trace: str, bookmarks: list[dict[str, Any]]) -> None:
         """Put bookmarks into the header instead of those there; the records stay as they are."""
@@ -120,7 +120,7 @@ class Archive:
             if member_first > first:
                 break
             offset = member_offset
-        found: list[bytes] = []
+        taken: list[bytes] = []
         end, size = first - 1, 0
         with file.open("rb") as raw:
             raw.seek(*_place(offset))
@@ -128,11 +128,11 @@ class Archive:
                 for line in lines:
                     seq = _seq.decode(line).seq
                     if seq >= first:
-                        found.append(line.rstrip(b"\n"))
+                        taken.append(line.rstrip(b"\n"))
                         end, size = seq, size + len(line)
-                    if len(found) >= limit or size >= ANSWER_BYTES:
+                    if len(taken) >= limit or size >= ANSWER_BYTES:
                         break
-        return b",".join(found), end
+        return b",".join(taken), end
 
     def _write(
         self, name: str, header: dict[str, Any], lines: Iterable[bytes],

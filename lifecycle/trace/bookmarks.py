@@ -29,19 +29,19 @@ class Bookmark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def check(value: object, last: int) -> list[dict[str, Any]]:
     """The bookmarks in order of their records. Raises ValueError with what is wrong."""
     try:
-        found = msgspec.convert(value, list[Bookmark])
+        bookmarks = msgspec.convert(value, list[Bookmark])
     except msgspec.ValidationError as error:
         raise ValueError(f'"bookmarks": {error}') from error
-    if len(found) > BOOKMARKS_MAX:
+    if len(bookmarks) > BOOKMARKS_MAX:
         raise ValueError(f'"bookmarks": at most {BOOKMARKS_MAX}')
-    if len({one.seq for one in found}) < len(found):
+    if len({one.seq for one in bookmarks}) < len(bookmarks):
         raise ValueError('"bookmarks": one record has two')
-    for one in found:
+    for one in bookmarks:
         if not 1 <= one.seq <= last or one.t < 0:
             raise ValueError(f'"bookmarks": there is no record {one.seq}')
         if not 1 <= len(one.title) <= TITLE_CHARACTERS_MAX:
             raise ValueError(f'"bookmarks": a title has 1 to {TITLE_CHARACTERS_MAX} characters')
-    return [msgspec.to_builtins(one) for one in sorted(found, key=lambda one: one.seq)]
+    return [msgspec.to_builtins(one) for one in sorted(bookmarks, key=lambda one: one.seq)]
 
 
 def read(data_dir: Path, epoch: int) -> list[dict[str, Any]]:

@@ -86,14 +86,16 @@ def compare(there: Backend, here: Backend, seq: int) -> dict[str, Any]:
     ends = [_end(backend, seq) for backend in (there, here)]
     since, until = begun.t if begun is not None else 0, min(ends)
     sides = [_objects(backend, seq, until) for backend in (there, here)]
-    found: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
     for key in sorted(sides[0].keys() | sides[1].keys()):
-        found += _differences(key, sides[0].get(key), sides[1].get(key), since)
-    found.sort(key=lambda one: (one["after"], one["asked"], _rank(one["what"]), one["key"]))
-    first = next((one for one in found if not one["asked"]), found[0] if found else None)
+        differences += _differences(key, sides[0].get(key), sides[1].get(key), since)
+    differences.sort(key=lambda one: (one["after"], one["asked"], _rank(one["what"]), one["key"]))
+    unasked = (one for one in differences if not one["asked"])
+    first = next(unasked, differences[0] if differences else None)
     return {
         "from": seq, "until": max(0, until - since), "first": first,
-        "differences": found[:DIFFERENCES_MAX], "more": max(0, len(found) - DIFFERENCES_MAX),
+        "differences": differences[:DIFFERENCES_MAX],
+        "more": max(0, len(differences) - DIFFERENCES_MAX),
     }  # fmt: skip
 
 
@@ -106,7 +108,7 @@ def _end(backend: Backend, seq: int) -> int:
 
 def _objects(backend: Backend, seq: int, until: int) -> dict[Key, _Object]:
     """Those that were written behind a record and before a time."""
-    found: dict[Key, _Object] = {}
+    objects: dict[Key, _Object] = {}
     asked: set[int] = set()
     names: dict[str, str] = {}  # generated -> what it is called here
     counts: dict[Key, int] = {}
@@ -125,16 +127,16 @@ def _objects(backend: Backend, seq: int, until: int) -> dict[Key, _Object]:
             counts[kind] = counts.get(kind, 0) + 1
             names[head.name] = f"{prefix}({counts[kind]})"
         key = (head.resource, head.namespace, names.get(head.name, head.name))
-        if key not in found:
+        if key not in objects:
             before = values.get(head.prev) if head.prev and head.op != "create" else None
             base = _leaves(before, names) if before else None
-            found[key] = _Object(head.name, _State(head.t, 0, False, base))
-        one = found[key]
+            objects[key] = _Object(head.name, _State(head.t, 0, False, base))
+        one = objects[key]
         one.kind = obj.get("kind", "") or one.kind
         leaves = None if head.op == "delete" else _leaves(obj, names)
         if leaves != one.states[-1].leaves:
             one.states.append(_State(head.t, head.seq, head.span in asked, leaves))
-    return found
+    return objects
 
 
 def _records(backend: Backend, seq: int, until: int) -> Iterator[_Head]:
@@ -149,18 +151,18 @@ def _records(backend: Backend, seq: int, until: int) -> Iterator[_Head]:
 
 def _values(backend: Backend, revisions: list[int]) -> dict[int, Any]:
     """Revision -> object, without the values of Secrets."""
-    found: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     for start in range(0, len(revisions), VALUES_READ):
         for revision, value in backend.values(revisions[start : start + VALUES_READ]).items():
             obj = orjson.loads(value)
             secret = isinstance(obj, dict) and obj.get("kind") == "Secret"
-            found[revision] = redaction.masked(obj) if secret else obj
-    return {revision: obj for revision, obj in found.items() if isinstance(obj, dict)}
+            values[revision] = redaction.masked(obj) if secret else obj
+    return {revision: obj for revision, obj in values.items() if isinstance(obj, dict)}
 
 
 def _leaves(obj: Any, names: dict[str, str]) -> Leaves:
     """Path -> value of all that is compared of an object."""
-    found: Leaves = {}
+    leaves: Leaves = {}
     waiting = [("", obj)]
     while waiting:
         path, value = waiting.pop()
@@ -171,8 +173,8 @@ def _leaves(obj: Any, names: dict[str, str]) -> Leaves:
         elif isinstance(value, list) and value:
             waiting += ((f"{path}[{_item(one, n)}]", one) for n, one in enumerate(value))
         else:
-            found[path] = _named(value, names) if isinstance(value, str) else value
-    return found
+            leaves[path] = _named(value, names) if isinstance(value, str) else value
+    return leaves
 
 
 def _item(value: Any, number: int) -> str:

@@ -140,8 +140,8 @@ class Keyframe:
     def _work(self, head: Head, raw: msgspec.Raw) -> None:
         if head.component == "scheduler":
             self.counts["cycles"] += 1
-        found = {root for rev in head.revs or () for root in self.caused.get(rev, ())}
-        roots = tuple(sorted(found))[-ROOTS_MAX:]
+        causes = {root for rev in head.revs or () for root in self.caused.get(rev, ())}
+        roots = tuple(sorted(causes))[-ROOTS_MAX:]
         resource = self.works_on.get(head.component.partition("/")[0])
         if not roots and resource:
             namespace, _, name = head.key.rpartition("/")
@@ -195,9 +195,9 @@ class Keyframe:
         detail = bytes(head.detail)
         self.said.pop((head.name, head.state, detail), None)
         self.said[head.name, head.state, detail] = bytes(raw)
-        told = _detail.decode(detail)
-        if told is not None and told.resource and b'"source"' in detail:
-            self.works_on[head.name.partition("/")[0]] = told.resource
+        facts = _detail.decode(detail)
+        if facts is not None and facts.resource and b'"source"' in detail:
+            self.works_on[head.name.partition("/")[0]] = facts.resource
 
     def _queue(self, head: Head, raw: msgspec.Raw) -> None:
         self.said[head.queue] = bytes(raw)
@@ -250,18 +250,20 @@ class Keyframe:
             else _entry(text, roots=(self.root,))
             for head, text in zip(self._of_command(), self.command, strict=True)
         ]
-        told = {
+        message = {
             "seq": self.seq, "t": self.t, "rev": self.rev, "counts": self.counts,
             "emptied": {name: sorted(gone) for name, gone in self.emptied.items()},
         }  # fmt: skip
-        head = orjson.dumps(told)[:-1]
+        head = orjson.dumps(message)[:-1]
         frame = b'{"keyframe":%s,"command":[%s],"records":[%s]}}'
         return (frame % (head, b",".join(command), b",".join(listed))).decode()
 
     def revisions(self) -> dict[int, str]:
         """Of the objects that go with the message, and what they are."""
-        found = {one[0]: key[0] for key, one in self.objects.items() if key[0] not in NO_OBJECT}
-        return found | {one.rev: one.resource for one in self._of_command() if one.kind == "write"}
+        plurals = {one[0]: key[0] for key, one in self.objects.items() if key[0] not in NO_OBJECT}
+        return plurals | {
+            one.rev: one.resource for one in self._of_command() if one.kind == "write"
+        }
 
     def _of_command(self) -> list[Head]:
         return _heads.decode(b"[" + b",".join(self.command) + b"]")

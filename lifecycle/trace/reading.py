@@ -145,9 +145,9 @@ def check_header(line: bytes) -> dict[str, Any]:
 def _check_line(line: bytes, number: int, seq: int, t: int) -> int:
     """The time of a record that must be the one of that number. Raises TraceError."""
     record = _decoded(_record, line, number)
-    told = _small(record.seq)
-    if told != seq:
-        raise TraceError(f'line {number}: "seq" is {told!r}, not {seq}')
+    head = _small(record.seq)
+    if head != seq:
+        raise TraceError(f'line {number}: "seq" is {head!r}, not {seq}')
     return _check_record(record, line, number, seq, t)
 
 
@@ -155,9 +155,9 @@ def _check_record(record: _Record, line: bytes, number: int, seq: int, t: int) -
     kind = _small(record.kind)
     if not isinstance(kind, str) or kind not in KINDS:
         raise TraceError(f"line {number}: unknown kind of record {kind!r}")
-    found = _decoded(_fields[kind], line, number)
+    fields = _decoded(_fields[kind], line, number)
     for field in KINDS[kind]:
-        if getattr(found, field) is None:
+        if getattr(fields, field) is None:
             raise TraceError(f'line {number}: a {kind} record needs "{field}"')
     now, span = _small(record.t), _small(record.span)
     if type(now) is not int or now < t:

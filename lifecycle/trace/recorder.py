@@ -271,12 +271,12 @@ class Recorder:
         request = self.open_requests.get(span)
         for name, value in wanted.wanted.items():
             if name in have:
-                found = have[name]
+                actual = have[name]
             elif request is not None and name in KINDS["request"]:
-                found = request[KINDS["request"].index(name)]
+                actual = request[KINDS["request"].index(name)]
             else:
                 return False
-            if found != value:
+            if actual != value:
                 return False
         return True
 
@@ -291,7 +291,7 @@ def _of_command(kind: str, fields: tuple[Any, ...]) -> tuple[Any, ...]:
     if action != "console":
         return fields
     line = redaction.command(detail["command"])
-    told = {**detail, "command": line}
+    masked = {**detail, "command": line}
     if redaction.PREFIX in detail["command"] + detail["stdin"] or line != detail["command"]:
-        told["stdin"] = redaction.MASKED
-    return action, told
+        masked["stdin"] = redaction.MASKED
+    return action, masked

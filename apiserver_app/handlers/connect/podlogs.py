@@ -90,26 +90,26 @@ def _since(call: Call) -> int | None:
 
 
 def _validate(call: Call, numbers: dict[str, int | None], splits: bool) -> None:
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     tail, limit, seconds = (numbers[name] for name in _NUMBERS)
     if tail is not None and tail < 0:
-        found.append(errors.invalid_value("tailLines", tail, _NOT_NEGATIVE))
+        errs.append(errors.invalid_value("tailLines", tail, _NOT_NEGATIVE))
     if limit is not None and limit < 1:
-        found.append(errors.invalid_value("limitBytes", limit, _POSITIVE))
+        errs.append(errors.invalid_value("limitBytes", limit, _POSITIVE))
     if seconds is not None and call.param("sinceTime"):
         why = "at most one of `sinceTime` or `sinceSeconds` may be specified"
-        found.append(errors.forbidden_value("", why))
+        errs.append(errors.forbidden_value("", why))
     elif seconds is not None and seconds < 1:
-        found.append(errors.invalid_value("sinceSeconds", seconds, _POSITIVE))
+        errs.append(errors.invalid_value("sinceSeconds", seconds, _POSITIVE))
     stream = call.param("stream")
     if stream and not splits:
-        found.append(errors.forbidden_value("stream", "may not be specified"))
+        errs.append(errors.forbidden_value("stream", "may not be specified"))
     elif stream and stream not in _STREAMS:
-        found.append(errors.not_supported("stream", stream, _STREAMS))
+        errs.append(errors.not_supported("stream", stream, _STREAMS))
     if stream not in ("", "All") and splits and tail is not None:
-        found.append(errors.forbidden_value("", _NO_TAIL))
-    if found:
-        raise errors.invalid("", "PodLogOptions", call.name, found)
+        errs.append(errors.forbidden_value("", _NO_TAIL))
+    if errs:
+        raise errors.invalid("", "PodLogOptions", call.name, errs)
 
 
 def _refusal(call: Call, error: NodeError) -> ApiError:

@@ -78,9 +78,9 @@ async def _services(request: Request) -> Outcome:
             raise _unavailable(f'no service port {port} found for service "{name}"')
         port = named[0].get("name", "")
     endpoints = cluster.resources.by_key["endpoints"]
-    found, _ = cluster.storage.get(endpoints, request.namespace, name)
-    subsets = found.get("subsets")
-    places = list(_places(cluster, request.namespace, found, port, scheme)) if subsets else []
+    backends, _ = cluster.storage.get(endpoints, request.namespace, name)
+    subsets = backends.get("subsets")
+    places = list(_places(cluster, request.namespace, backends, port, scheme)) if subsets else []
     if not places:
         why = f'no endpoints available for service "{request.name if subsets else name}"'
         await cluster.probe.hop("stream", "refused", {"word": "proxy", "why": why})
@@ -240,10 +240,10 @@ def _unavailable(message: str) -> ApiError:
 
 def _operation(kind: str, pass_on: connect.Opens) -> connect.Connect:
     def options(request: Request) -> Object:
-        found: Object = {"kind": kind, "apiVersion": "v1"}
+        body: Object = {"kind": kind, "apiVersion": "v1"}
         if request.call.rest:
-            found["path"] = request.call.rest
-        return found
+            body["path"] = request.call.rest
+        return body
 
     return connect.Connect(options, pass_on)
 

@@ -146,25 +146,25 @@ async def _open(request: Request, start: Callable[[], Awaitable[Process]]) -> Ou
 
 
 async def _refused(request: Request, refused: upgrades.Refused) -> Outcome:
-    told = {"word": request.subresource, "why": str(refused)}
-    await request.cluster.probe.hop("stream", "refused", told)
+    detail = {"word": request.subresource, "why": str(refused)}
+    await request.cluster.probe.hop("stream", "refused", detail)
     return connect.plain(refused.code, str(refused), refused.headers)
 
 
 async def _started(start: Callable[[], Awaitable[Process]]) -> Callable[[], Awaitable[Process]]:
     """The kubelet looks for the container now; what its runtime says comes over the streams."""
-    found: Process | NodeError
+    outcome: Process | NodeError
     try:
-        found = await start()
+        outcome = await start()
     except NodeError as error:
         if not str(error).startswith(_LATE):
             raise
-        found = error
+        outcome = error
 
     async def result() -> Process:
-        if isinstance(found, NodeError):
-            raise found
-        return found
+        if isinstance(outcome, NodeError):
+            raise outcome
+        return outcome
 
     return result
 

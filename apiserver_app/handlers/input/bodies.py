@@ -179,22 +179,22 @@ def _wrong_kind(
 def check_strict(
     request: Request,
     info: ResourceInfo,
-    found: list[str],
+    mistakes: list[str],
     raw: Object,
     old: Object | None,
 ) -> list[str]:
     """What is unknown or doubled, in its order: warned of, or refused, as the client asks."""
     mode = request.call.param("fieldValidation") or "Warn"
     if mode == "Ignore":
-        return found
+        return mistakes
     if request.verb == "patch":
-        found = patching.in_order(request, info, found, old, raw)
+        mistakes = patching.in_order(request, info, mistakes, old, raw)
     if mode == "Warn":
-        request.warnings += patching.warnings(found)
-        return found
+        request.warnings += patching.warnings(mistakes)
+        return mistakes
     if request.verb == "patch" and request.content_type != client.APPLY_PATCH:
-        raise patching.strict_refusal(request, old, raw, found)
+        raise patching.strict_refusal(request, old, raw, mistakes)
     raise errors.bad_request(
         f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: '
-        f"strict decoding error: {', '.join(found)}"
+        f"strict decoding error: {', '.join(mistakes)}"
     )

@@ -51,13 +51,13 @@ def of_list(call: Call) -> ListOptions:
     limit = max(0, number(call, "limit"))
     number(call, "timeoutSeconds")  # of a list it means nothing, but has to be a number
     asked, match, token = call.param("resourceVersion"), call.param(_MATCH), call.param("continue")
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     if match:
-        found += _match_findings(match, asked, token)
+        errs += _match_findings(match, asked, token)
     if call.param("sendInitialEvents"):
         why = "sendInitialEvents is forbidden for list"
-        found.append(errors.forbidden_value("sendInitialEvents", why))
-    _refuse(found)
+        errs.append(errors.forbidden_value("sendInitialEvents", why))
+    _refuse(errs)
     if token:
         if asked and asked != "0":
             raise errors.bad_request(
@@ -79,27 +79,27 @@ def of_watch(call: Call, version: Release) -> WatchOptions:
     """`version` decides whether a watch may begin with a list (the gate WatchList)."""
     match, initial = call.param(_MATCH), call.param("sendInitialEvents")
     number(call, "limit")  # of a watch it means nothing, but has to be a number
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     if initial:
         if match != NOT_OLDER_THAN:
             why = f"sendInitialEvents requires setting resourceVersionMatch to {NOT_OLDER_THAN}"
-            found.append(errors.forbidden_value(_MATCH, why))
+            errs.append(errors.forbidden_value(_MATCH, why))
         if not version.has("WatchList"):
             why = (
                 "sendInitialEvents is forbidden for watch unless the WatchList feature gate is "
                 "enabled"
             )
-            found.append(errors.forbidden_value("sendInitialEvents", why))
+            errs.append(errors.forbidden_value("sendInitialEvents", why))
     if match:
         if not initial:
             why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            found.append(errors.forbidden_value(_MATCH, why))
+            errs.append(errors.forbidden_value(_MATCH, why))
         if match != NOT_OLDER_THAN:
-            found.append(errors.not_supported(_MATCH, match, (NOT_OLDER_THAN,)))
+            errs.append(errors.not_supported(_MATCH, match, (NOT_OLDER_THAN,)))
         if call.param("continue"):
             why = "resourceVersionMatch is forbidden when continue is provided"
-            found.append(errors.forbidden_value(_MATCH, why))
-    _refuse(found)
+            errs.append(errors.forbidden_value(_MATCH, why))
+    _refuse(errs)
     revision = parse_revision(call.param("resourceVersion"))
     wanted = bool(initial) and initial.lower() not in FALSE
     marks = call.params.get("allowWatchBookmarks")  # without a value it is meant
@@ -147,21 +147,21 @@ def integer(call: Call, name: str) -> int | None:
 
 
 def _match_findings(match: str, asked: str, token: str) -> list[FieldError]:
-    found = []
+    errs = []
     if not asked:
         why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        found.append(errors.forbidden_value(_MATCH, why))
+        errs.append(errors.forbidden_value(_MATCH, why))
     if token:
         why = "resourceVersionMatch is forbidden when continue is provided"
-        found.append(errors.forbidden_value(_MATCH, why))
+        errs.append(errors.forbidden_value(_MATCH, why))
     if match not in (EXACT, NOT_OLDER_THAN):
-        found.append(errors.not_supported(_MATCH, match, (EXACT, NOT_OLDER_THAN, "")))
+        errs.append(errors.not_supported(_MATCH, match, (EXACT, NOT_OLDER_THAN, "")))
     if match == EXACT and asked == "0":
         why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        found.append(errors.forbidden_value(_MATCH, why))
-    return found
+        errs.append(errors.forbidden_value(_MATCH, why))
+    return errs
 
 
-def _refuse(found: list[FieldError]) -> None:
-    if found:
-        raise errors.invalid("meta.k8s.io", "ListOptions", "", found)
+def _refuse(errs: list[FieldError]) -> None:
+    if errs:
+        raise errors.invalid("meta.k8s.io", "ListOptions", "", errs)

@@ -28,24 +28,24 @@ _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 
 def check(call: Call) -> None:
     """Refuse what upstream refuses in the query of a create, update or patch."""
-    found: list[FieldError] = []
+    errs: list[FieldError] = []
     if call.verb == "patch":
-        found += _of_patch(call)
-    found += _of_manager(call.param("fieldManager"))
-    found += _of_dry_run(call.params.get("dryRun") or ())
+        errs += _of_patch(call)
+    errs += _of_manager(call.param("fieldManager"))
+    errs += _of_dry_run(call.params.get("dryRun") or ())
     validation = call.param("fieldValidation")
     if validation not in _VALIDATIONS:
-        found.append(errors.not_supported("fieldValidation", validation, _VALIDATIONS))
-    if found:
-        raise errors.invalid("meta.k8s.io", _KINDS[call.verb], "", found)
+        errs.append(errors.not_supported("fieldValidation", validation, _VALIDATIONS))
+    if errs:
+        raise errors.invalid("meta.k8s.io", _KINDS[call.verb], "", errs)
 
 
 def dry_run(call: Call) -> bool:
     """Whether nothing shall be stored. Only `All` is known."""
     values = call.params.get("dryRun") or ()
-    found = _of_dry_run(values)
-    if found:
-        raise errors.invalid("meta.k8s.io", _KINDS.get(call.verb, "DeleteOptions"), "", found)
+    errs = _of_dry_run(values)
+    if errs:
+        raise errors.invalid("meta.k8s.io", _KINDS.get(call.verb, "DeleteOptions"), "", errs)
     return bool(values)
 
 
@@ -54,14 +54,14 @@ def of_operation(call: Call, operation: str) -> Object:
     kind = _OPERATIONS.get(operation)
     if kind is None:
         return {}
-    found: Object = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    options: Object = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
     for name in ("fieldManager", "fieldValidation"):
         value = call.param(name)
         if value:
-            found[name] = value
+            options[name] = value
     if call.params.get("dryRun"):
-        found["dryRun"] = ["All"]
-    return found
+        options["dryRun"] = ["All"]
+    return options
 
 
 IGNORE_READ_ERROR = "ignoreStoreReadErrorWithClusterBreakingPotential"
@@ -81,9 +81,9 @@ def of_delete(request: Request) -> Object:
         options = _of_query(call)
     if features.UNSAFE_DELETION not in request.cluster.options.features:
         options.pop(IGNORE_READ_ERROR, None)
-    found = _of_deletion(options) + _of_dry_run(options.get("dryRun") or ())
-    if found:
-        raise errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
+    errs = _of_deletion(options) + _of_dry_run(options.get("dryRun") or ())
+    if errs:
+        raise errors.invalid("meta.k8s.io", "DeleteOptions", "", errs)
     if options.pop("dryRun", ()):
         options["dryRun"] = ["All"]
     return options
@@ -146,14 +146,14 @@ def _of_patch(call: Call) -> list[FieldError]:
 
 
 def _of_manager(manager: str) -> list[FieldError]:
-    found = []
+    errs = []
     if len(manager.encode()) > MANAGER_BYTES_MAX:
-        found.append(errors.too_long("fieldManager", manager, MANAGER_BYTES_MAX))
+        errs.append(errors.too_long("fieldManager", manager, MANAGER_BYTES_MAX))
     for place, char in enumerate(manager):
         if not char.isprintable():
             why = f"invalid character U+{ord(char):04X} (at position {place})"
-            found.append(errors.invalid_value("fieldManager", manager, why))
-    return found
+            errs.append(errors.invalid_value("fieldManager", manager, why))
+    return errs
 
 
 def _of_dry_run(values: Sequence[str]) -> list[FieldError]:
@@ -164,17 +164,17 @@ def _of_dry_run(values: Sequence[str]) -> list[FieldError]:
 
 def _of_deletion(options: Object) -> list[FieldError]:
     policy = options.get("propagationPolicy")
-    found = []
+    errs = []
     if policy is not None and options.get("orphanDependents") is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
-        found.append(errors.invalid_value("propagationPolicy", policy, why))
+        errs.append(errors.invalid_value("propagationPolicy", policy, why))
     if policy is not None and policy not in ("Background", "Foreground", "Orphan"):
         allowed = ("Foreground", "Background", "Orphan", "nil")
-        found.append(errors.not_supported("propagationPolicy", policy, allowed))
+        errs.append(errors.not_supported("propagationPolicy", policy, allowed))
     if options.get(IGNORE_READ_ERROR):
-        found += [
+        errs += [
             errors.invalid_value(IGNORE_READ_ERROR, True, f"cannot be set together with .{name}")
             for name in _NOT_WITH_IT
             if options.get(name) is not None and options[name] != []
         ]
-    return found
+    return errs

@@ -128,27 +128,27 @@ def _patch_text(request: Request, old: Object) -> str:
 def in_order(
     request: Request,
     info: ResourceInfo,
-    found: list[str],
+    mistakes: list[str],
     old: Object | None,
     made: Object,
 ) -> list[str]:
     """Messages of strict decoding, in the order in which they are told of a patched object."""
-    if len(found) < 2 or _applies(request):
-        return found
+    if len(mistakes) < 2 or _applies(request):
+        return mistakes
     doubled = request.duplicates
     if request.content_type == client.STRATEGIC_PATCH:
-        return [*doubled, *sorted(found[len(doubled) :])]
+        return [*doubled, *sorted(mistakes[len(doubled) :])]
     if info.custom is not None:
-        return found
+        return mistakes
     written = orjson.loads(_text(request, old or {}, made))
     return [*doubled, *request.cluster.types.unknown(info.definition, written)]
 
 
 def strict_refusal(
-    request: Request, old: Object | None, made: Object, found: list[str]
+    request: Request, old: Object | None, made: Object, mistakes: list[str]
 ) -> ApiError:
     """The refusal of unknown and doubled fields in a patched object."""
-    why = f"strict decoding error: {', '.join(found)}"
+    why = f"strict decoding error: {', '.join(mistakes)}"
     if request.content_type == client.STRATEGIC_PATCH:
         return _invalid(_patch_text(request, old or {}), why)
     return _invalid(_text(request, old or {}, made), why)
@@ -156,19 +156,19 @@ def strict_refusal(
 
 def check_applied(request: Request) -> None:
     """Fields given twice in what was applied: told of once it could be applied."""
-    found, request.duplicates = request.duplicates, []
-    if not found:
+    duplicates, request.duplicates = request.duplicates, []
+    if not duplicates:
         return
-    why = f"error converting YAML to JSON: {found[0]}"
+    why = f"error converting YAML to JSON: {duplicates[0]}"
     if request.call.param("fieldValidation") == "Strict":
         raise errors.bad_request(f"error strict decoding YAML: {why}")
     request.warnings += warnings([why])
 
 
-def warnings(found: list[str]) -> list[str]:
+def warnings(mistakes: list[str]) -> list[str]:
     """One a line of what YAML says."""
     out: list[str] = []
-    for text in found:
+    for text in mistakes:
         for prefix in _DOUBLED:
             text = text.removeprefix(prefix)
         out += [line.strip() for line in text.split("\n")]

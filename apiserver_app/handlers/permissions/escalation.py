@@ -85,13 +85,13 @@ def _confirm(request: Request, rules: Sequence[Object]) -> None:
     user = request.user
     groups = " ".join(map(go_value, user.groups))
     shown = "\n".join(sorted({_compact(rule) for rule in _gathered(missing)}))
-    said = (
+    message = (
         f"user {go_value(user.name)} (groups=[{groups}]) is attempting to grant RBAC permissions "
         f"not currently held:\n{shown}"
     )
     if failures:
-        said += f"; resolution errors: [{errors.aggregate(failures)}]"
-    raise _forbidden(request, said)
+        message += f"; resolution errors: [{errors.aggregate(failures)}]"
+    raise _forbidden(request, message)
 
 
 def _forbidden(request: Request, why: str) -> errors.ApiError:

@@ -91,9 +91,9 @@ async def _binding(
 def _resource(cluster: ClusterContext, kind: Object) -> tuple[tuple[str, str, str], str]:
     """Group, version and resource of a paramKind, and what could not be done if it has none."""
     group, _, version = kind.get("apiVersion", "").rpartition("/")
-    found = cluster.resources.by_gvk(group, version, kind.get("kind", ""))
-    if found is not None and found.plural:
-        return (group, version, found.plural), ""
+    info = cluster.resources.by_gvk(group, version, kind.get("kind", ""))
+    if info is not None and info.plural:
+        return (group, version, info.plural), ""
     shown = f"&{{{kind.get('apiVersion', '')} {kind.get('kind', '')}}}"
     return (group, version, "*"), f"resolve paramKind {shown}"
 

@@ -91,8 +91,8 @@ class Counters:
             self.sizes[sort].add(size)
         except KeyError:
             if len(self.sizes) < SORTS_MAX:
-                found = self.sizes[sort] = Histogram(SIZE_BUCKETS)
-                found.add(size)
+                histogram = self.sizes[sort] = Histogram(SIZE_BUCKETS)
+                histogram.add(size)
 
     def asked_itself(self, call: Call, code: int) -> None:
         """The API server was its own client."""
@@ -102,12 +102,12 @@ class Counters:
     def listed(self, resource: str, looked_at: int, returned: int, *, etcd: bool) -> None:
         """A list was read, from etcd or from the watch cache."""
         try:
-            found = self.lists[etcd, resource]
+            counts = self.lists[etcd, resource]
         except KeyError:
-            found = self.lists[etcd, resource] = [0, 0, 0]
-        found[0] += 1
-        found[1] += looked_at
-        found[2] += returned
+            counts = self.lists[etcd, resource] = [0, 0, 0]
+        counts[0] += 1
+        counts[1] += looked_at
+        counts[2] += returned
 
     def passed(self, gate: str, result: str, micros: int) -> None:
         """A request went through authentication or authorization, or was refused there."""
@@ -179,12 +179,12 @@ class Counters:
 def _add(
     into: dict[Any, Histogram], key: tuple[Any, ...], bounds: tuple[float, ...], micros: int
 ) -> None:
-    found = into.get(key)
-    if found is None:
+    histogram = into.get(key)
+    if histogram is None:
         if len(into) >= SORTS_MAX:
             return
-        found = into[key] = Histogram(bounds)
-    found.add(micros / SECOND)
+        histogram = into[key] = Histogram(bounds)
+    histogram.add(micros / SECOND)
 
 
 CODE_MAX = 600

@@ -97,11 +97,12 @@ class Life:
         drained = self._under_way()
         while self._under_way() and self._kernel.now < end:
             await self._kernel.sleep(LOOK_SECONDS)
-        told = {"drained": drained, "watches": self._end_watches(), "sessions": len(self.sessions)}
+        watches, sessions = self._end_watches(), len(self.sessions)
+        detail = {"drained": drained, "watches": watches, "sessions": sessions}
         for task in list(self.sessions.values()):
             self._kernel.cancel(task)
         self._move("drained")
-        self._tell("stopped", told)
+        self._tell("stopped", detail)
 
     def _move(self, action: str) -> None:
         state = TRANSITIONS.get((self.state, action))

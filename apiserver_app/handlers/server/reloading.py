@@ -136,31 +136,31 @@ class Reloads:
         """Whether nothing more is to be done for the file."""
         server, kernel = self._server, self._kernel
         try:
-            found = authenticators.reloaded(server.given, text, server.around)
+            built = authenticators.reloaded(server.given, text, server.around)
         except authenticators.LoadError as error:
             self._failed(AUTHENTICATION, "failed to load authentication config", str(error))
             return True
         except ValueError as error:
             self._failed(AUTHENTICATION, "failed to validate authentication config", str(error))
             return True
-        asking = authenticators.spawn_discovery(found, kernel)
+        asking = authenticators.spawn_discovery(built, kernel)
         end = kernel.now + UPDATE_SECONDS * SECOND
-        while missing := [one.settings.issuer for one in found if not one.is_initialized]:
+        while missing := [one.settings.issuer for one in built if not one.is_initialized]:
             if kernel.now >= end:
                 for task in asking:
                     kernel.cancel(task)
-                said = [
+                messages = [
                     f'oidc: authenticator for issuer "{one}" is not initialized' for one in missing
                 ]
-                why = errors.aggregate([*said, "context deadline exceeded"])
+                why = errors.aggregate([*messages, "context deadline exceeded"])
                 self._failed(AUTHENTICATION, "failed to update authentication config", why)
                 return False
             await kernel.sleep(HEALTH_SECONDS)
         for task in self._asking:
             kernel.cancel(task)
         self._asking = asking
-        authenticators.replace_issuers(server.authentication, found)
-        named = [one.settings.issuer for one in found]
+        authenticators.replace_issuers(server.authentication, built)
+        named = [one.settings.issuer for one in built]
         self._done(AUTHENTICATION, "reloaded authentication config", {"issuers": named})
         return True
 

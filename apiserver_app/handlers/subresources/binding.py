@@ -39,22 +39,22 @@ class Bind(Operation):
         request.dry_run = options.dry_run(request.call)
 
     def attributes(self, request: Request) -> Attributes:
-        found = attributes.of(request, request.obj)
-        found.info, found.subresource = request.cluster.resources.by_key["pods"], "binding"
-        found.name = meta.name_of(request.obj)
-        return found
+        attrs = attributes.of(request, request.obj)
+        attrs.info, attrs.subresource = request.cluster.resources.by_key["pods"], "binding"
+        attrs.name = meta.name_of(request.obj)
+        return attrs
 
     def findings(self, request: Request) -> list[FieldError]:
         target = request.obj.get("target") or {}
-        found = []
+        errs = []
         if target.get("kind") not in (None, "", "Node"):
             known = ("Node", "<empty>")
-            found.append(errors.not_supported("target.kind", target.get("kind"), known))
+            errs.append(errors.not_supported("target.kind", target.get("kind"), known))
         if not target.get("name"):
-            found.append(errors.required("target.name"))
-        if found:
-            raise errors.unclassified(errors.aggregate([str(one) for one in found]))
-        return found
+            errs.append(errors.required("target.name"))
+        if errs:
+            raise errors.unclassified(errors.aggregate([str(one) for one in errs]))
+        return errs
 
     def store(self, request: Request) -> Decision:
         cluster, dry_run = request.cluster, request.dry_run

@@ -81,21 +81,21 @@ async def _take_from_budget(cluster: ClusterContext, pod: Object, dry_run: bool)
     reads and writes the budget by requests to itself."""
     client, namespace = cluster.egress.loopback(), meta.namespace_of(pod)
     listed = (await client.list(BUDGETS, namespace)).get("items") or ()
-    found = [
+    budgets = [
         budget
         for budget in listed
         if labels.from_label_selector(budget["spec"].get("selector")).matches(meta.labels_of(pod))
     ]
-    if not found:
+    if not budgets:
         return
-    if len(found) > 1:
+    if len(budgets) > 1:
         raise errors.ApiError(
             500,
             "",
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
             "not support.",
         )
-    budget = found[0]
+    budget = budgets[0]
     if not conditions.is_true(pod.get("status"), "Ready") and _lets_unready_go(budget):
         return
     name = meta.name_of(budget)

@@ -47,10 +47,10 @@ class UpdateScale(writes.Update):
 
     def decode(self, request: Request) -> Decision:
         if request.raw is None:
-            found = self._change(request)
-            if found:
+            errs = self._change(request)
+            if errs:
                 request.gate = "validation"
-                return decision.legal(_ABOUT, request.name, found, request.cluster.version)
+                return decision.legal(_ABOUT, request.name, errs, request.cluster.version)
             # from here on it is an update like any other
             request.verb, request.content_type, request.duplicates = "update", "", []
         return super().decode(request)
@@ -118,8 +118,8 @@ def _wanted(request: Request, now: Object) -> Object:
     try:
         wanted, unknown = request.cluster.types.decode(_DEFINITION, raw)
         if unknown or request.duplicates:
-            found = [*request.duplicates, *unknown]
-            bodies.check_strict(request, _ABOUT, found, raw, now)
+            mistakes = [*request.duplicates, *unknown]
+            bodies.check_strict(request, _ABOUT, mistakes, raw, now)
     except errors.ApiError as error:
         raise patching.refusal(request, _ABOUT, error, now, raw) from None
     if request.verb != "patch":

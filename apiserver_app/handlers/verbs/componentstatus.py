@@ -21,21 +21,21 @@ _ASKED = (("scheduler", 10259), ("controller-manager", 10257), ("etcd-0", 0))
 
 
 def get(request: Request) -> Outcome:
-    for found in _statuses(request.cluster):
-        if found["metadata"]["name"] == request.name:
-            return Outcome(200, obj=found, value=orjson.dumps(found))
+    for status in _statuses(request.cluster):
+        if status["metadata"]["name"] == request.name:
+            return Outcome(200, obj=status, value=orjson.dumps(status))
     raise errors.not_found("", "componentstatus", request.name)
 
 
 def page(request: Request, selection: Selection) -> Outcome:
     cluster = request.cluster
     selects = selection.selects(cluster.strategy(request.info))
-    found = [status for status in _statuses(cluster) if selects is None or selects(status)]
+    statuses = [status for status in _statuses(cluster) if selects is None or selects(status)]
     entries = [
         Entry(f"/componentstatuses/{one['metadata']['name']}", orjson.dumps(one), 0, 0, 0)
-        for one in found
+        for one in statuses
     ]
-    return Outcome(200, page=Page(entries, 0, "", None, found))
+    return Outcome(200, page=Page(entries, 0, "", None, statuses))
 
 
 def _statuses(cluster: ClusterContext) -> list[Object]:

@@ -24,8 +24,8 @@ async def before_read(request: Request) -> int:
     if info.custom is None or info.custom.webhook is None:
         return 0
     if call.name and call.verb not in ("list", "watch", "deletecollection"):
-        found = cluster.store.get(info.etcd_key(call.namespace, call.name))
-        entries = [] if found is None else [found]
+        stored = cluster.store.get(info.etcd_key(call.namespace, call.name))
+        entries = [] if stored is None else [stored]
     else:
         entries = list(cluster.store.range(info.etcd_prefix(call.namespace)).entries)
     objects = [cluster.cache.decoded(entry) for entry in entries]

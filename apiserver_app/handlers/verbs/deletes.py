@@ -58,10 +58,10 @@ class Delete(Operation):
         check_preconditions(request.info, old, request.options)
 
     def attributes(self, request: Request) -> Attributes:
-        found = attributes.of(request, None)
+        attrs = attributes.of(request, None)
         assert request.old is not None, "behind `current`"
-        found.name, found.options = meta.name_of(request.old), request.options
-        return found
+        attrs.name, attrs.options = meta.name_of(request.old), request.options
+        return attrs
 
     def store(self, request: Request) -> Decision | Awaitable[Decision]:
         assert request.old is not None, "behind `current`"
@@ -208,10 +208,10 @@ async def _mark_and_remove(
     synced = cluster.kernel.spend_time(wal.SYNC)
     if synced is not None:
         await synced
-    found = cluster.storage.find(info, meta.namespace_of(old), meta.name_of(old))
-    if found is None or meta.uid_of(found) != meta.uid_of(old):
+    stored = cluster.storage.find(info, meta.namespace_of(old), meta.name_of(old))
+    if stored is None or meta.uid_of(stored) != meta.uid_of(old):
         return decided
-    return _remove(request, info, found, dry_run=False)
+    return _remove(request, info, stored, dry_run=False)
 
 
 def _mark(

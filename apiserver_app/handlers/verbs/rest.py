@@ -87,9 +87,9 @@ def check_revision(request: Request, old: Object) -> None:
     if not asked or asked == "0":
         if not request.strategy.unconditional_update:
             why = "must be specified for an update"
-            found = [errors.invalid_value("metadata.resourceVersion", errors.GoText("0x0"), why)]
+            errs = [errors.invalid_value("metadata.resourceVersion", errors.GoText("0x0"), why)]
             as_json = request.cluster.version.has("FieldErrorsAsJSON")
-            raise errors.invalid(info.group, info.plural, name, found, as_json=as_json)
+            raise errors.invalid(info.group, info.plural, name, errs, as_json=as_json)
         metadata["resourceVersion"] = was["resourceVersion"]
     elif asked != was["resourceVersion"]:
         if not (asked.isascii() and asked.isdigit()):

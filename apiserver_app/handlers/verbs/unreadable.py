@@ -31,11 +31,11 @@ async def check_may_delete(request: Request) -> None:
 
 def not_corrupt(request: Request) -> errors.ApiError:
     why = "is exclusively used to delete corrupt object(s), try again by removing this option"
-    found = [errors.invalid_value(IGNORE_READ_ERROR, True, why)]
-    return errors.invalid(request.info.group, request.info.plural, request.name, found)
+    errs = [errors.invalid_value(IGNORE_READ_ERROR, True, why)]
+    return errors.invalid(request.info.group, request.info.plural, request.name, errs)
 
 
 def not_with_collections() -> errors.ApiError:
     why = "is not allowed with DELETECOLLECTION, try again after removing the option"
-    found = [errors.invalid_value(IGNORE_READ_ERROR, True, why)]
-    return errors.invalid("meta.k8s.io", "DeleteOptions", "", found)
+    errs = [errors.invalid_value(IGNORE_READ_ERROR, True, why)]
+    return errors.invalid("meta.k8s.io", "DeleteOptions", "", errs)

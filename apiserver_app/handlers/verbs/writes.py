@@ -158,8 +158,9 @@ class Create(Write):
     def prepare(self, request: Request) -> Decision:
         obj, metadata = request.obj, request.obj["metadata"]
         generated = not metadata.get("name")
-        said = str(metadata.get("resourceVersion") or "")
-        revised = said.isascii() and said.isdigit() and 0 < int(said[:21]) <= rest.MAX_UINT64
+        version = str(metadata.get("resourceVersion") or "")
+        is_number = version.isascii() and version.isdigit()
+        revised = is_number and 0 < int(version[:21]) <= rest.MAX_UINT64
         request.revision_named = revised and not request.dry_run
         rest.before_create(request)
         request.strategy.prepare_for_create(request.context, obj)
@@ -176,14 +177,12 @@ class Create(Write):
     def findings(self, request: Request) -> list[FieldError]:
         strategy, obj, namespaced = request.strategy, request.obj, request.info.namespaced
         if not strategy.validates_metadata:
-            found = strategy.validate(request.context, obj)
-            return found or objectmeta.validate_object_meta(
-                obj, namespaced, objectmeta.path_segment
-            )
-        found = objectmeta.validate_object_meta(obj, namespaced, strategy.name_rule)
+            errs = strategy.validate(request.context, obj)
+            return errs or objectmeta.validate_object_meta(obj, namespaced, objectmeta.path_segment)
+        errs = objectmeta.validate_object_meta(obj, namespaced, strategy.name_rule)
         if updates.limits_finalizers(request.info):
-            objectmeta.finalizer_words(obj["metadata"], found)
-        return found + strategy.validate(request.context, obj)
+            objectmeta.finalizer_words(obj["metadata"], errs)
+        return errs + strategy.validate(request.context, obj)
 
     def _put(self, request: Request) -> Decision:
         info, obj, dry_run = request.info, request.obj, request.dry_run
@@ -285,8 +284,8 @@ class Update(Write):
         ctx, obj, old = request.context, request.obj, request.old
         assert old is not None, "behind `current`"
         if request.subresource == "status":
-            found = objectmeta.validate_object_meta_update(obj, old)
-            return found + request.strategy.validate_status_update(ctx, obj, old)
+            errs = objectmeta.validate_object_meta_update(obj, old)
+            return errs + request.strategy.validate_status_update(ctx, obj, old)
         return updates.errors_of(request.strategy, ctx, obj, old)
 
     def store(self, request: Request) -> Decision | Awaitable[Decision]:

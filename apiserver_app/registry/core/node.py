@@ -104,14 +104,14 @@ class NodeStrategy(Strategy):
         return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
-        told, spec = [], obj["spec"]
+        texts, spec = [], obj["spec"]
         if spec.get("configSource") is not None:
-            told.append("spec.configSource: the feature is removed")
+            texts.append("spec.configSource: the feature is removed")
         if spec.get("externalID"):
-            told.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+            texts.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
         for index, value in enumerate(spec.get("podCIDRs") or ()):
-            addresswarnings.cidr(value, f"spec.podCIDRs[{index}]", told)
-        return told
+            addresswarnings.cidr(value, f"spec.podCIDRs[{index}]", texts)
+        return texts
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
         if path == "spec.unschedulable":

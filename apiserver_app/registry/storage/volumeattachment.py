@@ -96,8 +96,8 @@ class VolumeAttachmentStrategy(Strategy):
             )
         )
         printed = errors.GoText(f"storage.VolumeAttachmentSpec{{{parts}}}")
-        found = self._spec(spec)
-        return [*found, *found, errors.invalid_value("spec", printed, _IMMUTABLE)]
+        errs = self._spec(spec)
+        return [*errs, *errs, errors.invalid_value("spec", printed, _IMMUTABLE)]
 
 
 class CSINodeStrategy(Strategy):

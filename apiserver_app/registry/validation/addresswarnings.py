@@ -62,10 +62,10 @@ def cidr(value: str, path: str, warnings: list[str]) -> None:
 def _is_plain(value: str) -> bool:
     """Whether it is an IPv4 network in the form that most have, of which there is nothing to say:
     a policy may hold thousands."""
-    found = _IPV4.fullmatch(value)
-    if found is None:
+    match = _IPV4.fullmatch(value)
+    if match is None:
         return False
-    a, b, c, d, size = map(int, found.groups())
+    a, b, c, d, size = map(int, match.groups())
     return not (a << 24 | b << 16 | c << 8 | d) & (0xFFFFFFFF >> size)
 
 

@@ -163,13 +163,13 @@ class InterPodAffinity(Plugin):
                         if self._selects(term, group.namespace, have):
                             _add(points, term.key, where, cache, sign * term.weight)
         for other in cache.with_affinity.values():
-            said = other.affinity
-            assert said is not None
+            affinity = other.affinity
+            assert affinity is not None
             where = {cache.node_of[other.key]: 1}
-            for term in said.required:
+            for term in affinity.required:
                 if self._selects(term, pod.namespace, pod.labels):
                     _add(points, term.key, where, cache, HARD_WEIGHT)
-            for terms, sign in ((said.preferred, 1), (said.anti_preferred, -1)):
+            for terms, sign in ((affinity.preferred, 1), (affinity.anti_preferred, -1)):
                 for term in terms:
                     if self._selects(term, pod.namespace, pod.labels):
                         _add(points, term.key, where, cache, sign * term.weight)

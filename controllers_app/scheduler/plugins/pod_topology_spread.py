@@ -123,10 +123,10 @@ class PodTopologySpread(Plugin):
             have = node.labels
             if any(one.key not in have for one in constraints):
                 continue
-            for constraint, domains, found in zip(constraints, counts, matching, strict=True):
+            for constraint, domains, matches in zip(constraints, counts, matching, strict=True):
                 if self._is_included(constraint, required, pod, node):
                     domain = have[constraint.key]
-                    domains[domain] = domains.get(domain, 0) + found.get(node.name, 0)
+                    domains[domain] = domains.get(domain, 0) + matches.get(node.name, 0)
         return counts
 
     def decides_by(self, state: _Filtering) -> Iterable[str] | None:

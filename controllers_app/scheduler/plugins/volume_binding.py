@@ -137,14 +137,14 @@ class VolumeBinding(VolumePlugin):
         return None
 
     def _can_be_made(self, claim: Object, node: NodeInfo) -> bool:
-        found = self.volumes.storage_class(claim)
-        if found is None or found.get("provisioner") in (
+        storage_class = self.volumes.storage_class(claim)
+        if storage_class is None or storage_class.get("provisioner") in (
             None,
             "",
             persistentvolumes.NO_PROVISIONER,
         ):
             return False
-        terms = found.get("allowedTopologies")
+        terms = storage_class.get("allowedTopologies")
         return not terms or any(_is_in(term, node) for term in terms)
 
     def reserve(self, state: _State, pod: PodInfo, node: str) -> Decision | None:
@@ -177,12 +177,12 @@ class VolumeBinding(VolumePlugin):
 
 def mounted(pod: PodInfo) -> Iterator[tuple[str, Object]]:
     """Each claim the pod mounts, with the volume that says so."""
-    said = [
+    sources = [
         volume
         for volume in pod.spec["volumes"]
         if "persistentVolumeClaim" in volume or "ephemeral" in volume
     ]
-    return zip(pod.claims, said, strict=True)
+    return zip(pod.claims, sources, strict=True)
 
 
 def not_found(key: str) -> str:

@@ -41,8 +41,8 @@ class VolumeRestrictions(VolumePlugin):
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:
         state = _State(set(), 0, _disks(pod))
-        for key, said in mounted(pod) if pod.claims else ():
-            if "persistentVolumeClaim" not in said:
+        for key, volume in mounted(pod) if pod.claims else ():
+            if "persistentVolumeClaim" not in volume:
                 continue
             claim = self.volumes.claim(key)
             if claim is None:
@@ -79,7 +79,7 @@ def _named_claims(pod: PodInfo) -> set[str]:
     """The claims that the pod names itself."""
     if not pod.claims:
         return set()
-    return {key for key, said in mounted(pod) if "persistentVolumeClaim" in said}
+    return {key for key, volume in mounted(pod) if "persistentVolumeClaim" in volume}
 
 
 def _disks(pod: PodInfo) -> list[Object]:

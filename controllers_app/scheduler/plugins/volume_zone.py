@@ -42,8 +42,8 @@ class VolumeZone(VolumePlugin):
         if not pod.claims:
             return None
         places: Places = []
-        for key, said in mounted(pod):
-            if "persistentVolumeClaim" not in said:
+        for key, mount in mounted(pod):
+            if "persistentVolumeClaim" not in mount:
                 continue
             claim = self.volumes.claim(key)
             if claim is None:

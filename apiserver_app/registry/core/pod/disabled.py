@@ -114,10 +114,10 @@ def _projected(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec
         )
 
     def change(volume: Spec) -> Spec:
-        found = sources(volume)
-        if not any(name in source for source in found):
+        projected = sources(volume)
+        if not any(name in source for source in projected):
             return volume
-        left = [_less(source, name) for source in found]
+        left = [_less(source, name) for source in projected]
         return {**volume, "projected": {**volume["projected"], "sources": left}}
 
     return in_use, lambda spec: {**spec, "volumes": [*map(change, spec["volumes"])]}

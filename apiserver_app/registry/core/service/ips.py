@@ -154,13 +154,13 @@ def held(service: Object) -> set[Held]:
     spec = service.get("spec") or {}
     if not needs_cluster_ip(spec):
         return set()
-    found: set[Held] = {(ip, "") for ip in spec.get("clusterIPs") or () if ip != "None"}
+    numbers: set[Held] = {(ip, "") for ip in spec.get("clusterIPs") or () if ip != "None"}
     for port in spec.get("ports") or ():
         if port.get("nodePort"):
-            found.add((port["nodePort"], port.get("protocol") or "TCP"))
+            numbers.add((port["nodePort"], port.get("protocol") or "TCP"))
     if spec.get("healthCheckNodePort"):
-        found.add((spec["healthCheckNodePort"], "TCP"))
-    return found
+        numbers.add((spec["healthCheckNodePort"], "TCP"))
+    return numbers
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -78,8 +78,8 @@ class Ranges:
             ADDRESSES: net.cidr.num_addresses - 2,
             PORTS: net.last_port - net.first_port + 1,
         }
-        found = self._offsets(services)
-        return {key: (len(found[key]), sizes[key] - len(found[key])) for key in sizes}
+        offsets = self._offsets(services)
+        return {key: (len(offsets[key]), sizes[key] - len(offsets[key])) for key in sizes}
 
     def _read(self, key: str) -> set[int]:
         entry = self._store.get(key)
