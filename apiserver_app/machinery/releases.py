@@ -131,9 +131,10 @@ BEHAVIOURS: Mapping[str, Span] = {
     "ConsistentListFromCache": Span(31),
     "DisableAllocatorDualWrite": Span(34),  # no bitmap of addresses beside IPAddress objects
     "AggregatedDiscoveryRemoveBetaType": Span(33),
+    "EmbeddedStructsInPaths": Span(35),  # of a decode error
     "EmulationVersion": Span(33),  # in the answer of /version
     "FieldErrorsAsJSON": Span(34),  # bad values in the words of a refusal
-    "LabelKeysReworded": Span(36),  # and their lengths are in bytes
+    "LabelKeysReworded": Span(35),  # and their lengths are in bytes
     "LegacyProvider": Span(27),  # /api is installed as one provider among the others
     "OIDCFlagsTogether": Span(30),  # an issuer needs a client id and the other way round
     "PortForwardWebsockets": Span(31),
@@ -166,6 +167,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "ServiceAccountNodeAudienceRestriction": Span(32),
     "StatefulSetTemplateValidation": Span(34),
     "SupplementalGroupsPolicy": Span(33),
+    "UpdatesValidatedOnce": Span(36),  # a cause of a refused update is told less often
     "UserNamespacesSupport": Span(33),
     "VolumeAttributesClass": Span(34),
     # controllers, scheduler, kubelet

@@ -67,6 +67,10 @@ _PARTS = {
     ),
 }  # fmt: skip
 _ORDER = {key: parts for parts, keys in _PARTS.items() for key in keys}
+# what is validated once since 1.36: the kind's own part has the rules of a create, too
+_ONCE = {
+    "VXUX": "UX", "VsUX": "UX", "VsUVX": "UVX", "VVX": "VX", "VsVXU": "VXU", "VSVSUX": "VSUX",
+}  # fmt: skip
 
 
 def limits_finalizers(info: ResourceInfo) -> bool:
@@ -78,6 +82,8 @@ def limits_finalizers(info: ResourceInfo) -> bool:
 def errors_of(strategy: Strategy, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
     """The errors of an update, each as often as upstream reports it."""
     order = "UX" if ctx.subresource else _ORDER.get(strategy.info.key, "X")
+    if ctx.version.has("UpdatesValidatedOnce"):
+        order = _ONCE.get(order, order)
     errs = {"X": strategy.validate_update(ctx, obj, old)}
     if "S" in order:
         errs["S"] = strategy.validate(ctx, obj)

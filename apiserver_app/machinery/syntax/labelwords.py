@@ -1,4 +1,4 @@
-"""What is said of labels since 1.36: keys are called so, and lengths are in bytes.
+"""What is said of labels since 1.35: keys are called so, and lengths are in bytes.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/api/validate/content/{kube,errors}.go.
 """
@@ -16,7 +16,7 @@ _OLD, _NEW = "a qualified name must consist", "a valid label key must consist"
 
 
 def reworded(error: FieldError) -> FieldError:
-    """The error as it is worded since 1.36."""
+    """The error as it is worded since 1.35."""
     detail = error.detail.replace(_OLD, _NEW)
     detail = _KEY.sub(r"\1\2 bytes", detail)
     if _OF_LABELS.search(error.field):

@@ -11,10 +11,11 @@ encoder (omitempty).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from apiserver_app.machinery.releases import Release
-from apiserver_app.machinery.types import scalars
+from apiserver_app.machinery.types import gofields, scalars
 from apiserver_app.machinery.types.scalars import ABSENT, Convert, WrongType, wrong
 from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
 
@@ -33,6 +34,7 @@ class Compiler:
         self.wraps: list[bool] = []  # holds True while a patched object is decoded
         self._reader = reader
         self._omits_zero_times = version.has("ZeroCreationTimestampOmitted")
+        self._tells_embedded = version.has("EmbeddedStructsInPaths")
 
     def compile(self, definition: str) -> Convert | None:
         """The decoder of a struct; None if there is no such definition."""
@@ -47,7 +49,9 @@ class Compiler:
             fields[name] = self._entry(schema, fields, position, field)
             if (zero := self._zero(field)) is not None:
                 always.append((name, *zero))
-        decode = _struct(schema.name, _go_name(definition), fields, tuple(always), self.pruned)
+        embedded = gofields.embedded(gofields.short(definition)) if self._tells_embedded else {}
+        go_type = _go_name(definition)
+        decode = _struct(schema.name, go_type, fields, tuple(always), self.pruned, embedded)
         self.decoders[definition] = decode
         return decode
 
@@ -241,6 +245,7 @@ def _struct(
     fields: dict[str, Entry],
     always: tuple[tuple[str, Any, bool], ...],
     pruned: list[str],
+    embedded: Mapping[str, tuple[str, ...]],
 ) -> Convert:
     """The decoder of one struct. This is the innermost loop of every write: keep it flat."""
     place_of = {field: place for place, field in enumerate(fields)}.__getitem__
@@ -274,7 +279,7 @@ def _struct(
                     in_order = False
                 last = place
         except WrongType as error:
-            error.path.append(key)
+            error.path += (key, *reversed(embedded.get(key, ())))
             if not error.struct:
                 error.struct = name
             raise

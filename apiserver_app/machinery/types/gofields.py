@@ -79,6 +79,18 @@ def flat(message: str) -> tuple[GoField, ...]:
 
 
 @functools.cache
+def embedded(message: str) -> dict[str, tuple[str, ...]]:
+    """The structs in which its fields are embedded, by field, the outermost first."""
+    out: dict[str, tuple[str, ...]] = {}
+    for field in fields_of(message) or ():
+        if field.inline:
+            inner = field.type[1:]
+            name, within = inner.rpartition(".")[2], embedded(inner)
+            out |= {each.name: (name, *within.get(each.name, ())) for each in flat(inner)}
+    return out
+
+
+@functools.cache
 def order(message: str) -> tuple[str, ...]:
     """The JSON names of its fields in Go's order, behind those of a TypeMeta."""
     names = tuple(field.name for field in flat(message))

@@ -1,0 +1,72 @@
+"""Refusals of later releases: fewer causes of updates, longer paths of wrong types, label keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.hosting.scripted import Session, default_inputs
+
+_ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+
+
+def refused(session: Session, verb: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = session.request(verb, path, body).json()
+    assert answer["kind"] == "Status", answer
+    return answer
+
+
+@pytest.mark.parametrize(("release", "times"), [("1.33", 2), ("1.34", 2), ("1.36", 1)])
+def test_a_cause_of_a_refused_update_is_told_once_since_1_36(release: str, times: int) -> None:
+    session = Session(default_inputs(version=release))
+    group = "rbac.authorization.k8s.io"
+    binding: dict[str, Any] = {
+        "apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {"name": "b"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "User", "name": "u", "apiGroup": group}],
+    }  # fmt: skip
+    assert session.request("POST", _ROLES, binding).status == 201
+    binding["subjects"][0]["kind"] = "Robot"
+    found = refused(session, "PUT", f"{_ROLES}/b", binding)["details"]["causes"]
+    assert [one["field"] for one in found] == ["subjects[0].kind"] * times
+
+
+@pytest.mark.parametrize(
+    ("release", "path"),
+    [
+        ("1.33", "spec.volumes.projected.sources.serviceAccountToken"),
+        ("1.35", "spec.volumes.VolumeSource.projected.sources.serviceAccountToken"),
+    ],
+)
+def test_the_path_of_a_wrong_type_names_embedded_structs_since_1_35(
+    release: str, path: str
+) -> None:
+    session = Session(default_inputs(version=release))
+    volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": "x"}]}}
+    body = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"volumes": [volume]},
+    }  # fmt: skip
+    message = refused(session, "POST", "/api/v1/namespaces/default/pods", body)["message"]
+    assert message == (
+        'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal string into Go '
+        f"struct field VolumeProjection.{path} of type v1.ServiceAccountTokenProjection"
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "key", "unit"),
+    [("1.33", "qualified name", "characters"), ("1.35", "valid label key", "bytes")],
+)
+def test_label_keys_are_called_so_and_measured_in_bytes_since_1_35(
+    release: str, key: str, unit: str
+) -> None:
+    session = Session(default_inputs(version=release))
+    body = {
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "x", "labels": {"k/e/y": "c", "l" * 64: "d", "e": "f" * 64}},
+    }  # fmt: skip
+    message = refused(session, "POST", "/api/v1/namespaces/default/configmaps", body)["message"]
+    assert f"a {key} must consist of" in message
+    assert f"name part must be no more than 63 {unit}" in message
+    assert f'"{"f" * 64}": must be no more than 63 {unit}' in message
