@@ -55,6 +55,7 @@ class Edge:
         self._port.on_removed.append(self._fanout.on_removed)
         self._port.on_log.append(logfile.say)
         self._port.on_ready.append(self._on_ready)
+        self._static = staticfiles.StaticFiles(child.PROJECT / "static", logfile.say)
         services = app.Services(
             self._loop,
             self._port,
@@ -62,9 +63,9 @@ class Edge:
             prepared.options.data_dir,
             origins.own_names([prepared.options.host]),
             access.Access(prepared.tokens),
+            self._static,
         )
-        static = staticfiles.StaticFiles(child.PROJECT / "static")
-        self._application = app.Application(services, static, load_django)
+        self._application = app.Application(services, load_django)
         self._server = server.EdgeServer(
             self._application, self._on_listening, self._application.refusal
         )
@@ -101,8 +102,17 @@ class Edge:
         self._address = self._prepared.https.getsockname()
         self._tls = self._server.listen(self._prepared.https, self._context)
         # while the worker starts the edge has nothing else to do
-        self._application.load_django().add_done_callback(lambda _done: _settle_memory())
+        self._application.load_django().add_done_callback(lambda _done: self._settle())
         self._loop.create_task(self._start_worker())
+
+    def _settle(self) -> None:
+        """What is there by now stays; the page's files are made before anybody asks for them."""
+        _settle_memory()
+        self._loop.run_in_executor(None, self._make_files)
+
+    def _make_files(self) -> None:
+        self._static.made.addresses()
+        memory.trim()
 
     async def _start_worker(self) -> None:
         if self._prepared.worker is not None:

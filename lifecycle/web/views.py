@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import urlencode
 
 from django.core.handlers.asgi import ASGIRequest
@@ -24,7 +25,10 @@ async def page(request: ASGIRequest) -> HttpResponse:
     if not caller.has(access.WATCH):
         return _way_in(request)
     info = edge.port.info or {}
+    files = await asyncio.to_thread(edge.static.made.addresses)
     shown = {
+        "script": files.script,
+        "style": files.style,
         "cluster": info.get("cluster", "demo"),
         "version": info.get("version", ""),
         "role": caller.role,

@@ -1,5 +1,6 @@
 // @ts-check
 /** The page's beginning: finds its parts, and opens the live cluster or the recording asked for. */
+import { learn, pageLanguage } from './i18n/index.js';
 import { App } from './views/page/app.js';
 import { listenToTerms } from './views/kit/glossary.js';
 
@@ -9,6 +10,7 @@ const hosts = Object.fromEntries(
 );
 const query = new URLSearchParams(location.search);
 const { cluster = '', version = '', role } = document.body.dataset;
+await learn(pageLanguage());
 const app = new App(hosts, {
   cluster: query.get('cluster') || cluster || 'demo',
   version,

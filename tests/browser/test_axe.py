@@ -30,6 +30,7 @@ DRESS = """([theme, language]) => {
   document.querySelector("#bar button[aria-label*='中文'], #bar button[aria-label*='English']")
     .click();
 }"""
+SPOKEN = "([language]) => document.documentElement.lang.startsWith(language)"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_nothing_is_amiss_in_any_state_theme_or_language(look: Look, axe: str) -
         for dress in LOOKS:
             found = violations(sight, axe, dress)
             wrong += [f"{moment}, {' '.join(dress)}: {one}" for one in found]
-        sight.page.evaluate(DRESS, LOOKS[0])
+        dressed(sight, LOOKS[0])
     assert not wrong, "\n".join(["", *wrong])
 
 
@@ -79,9 +80,14 @@ def test_nothing_is_amiss_on_a_phone(look: Look, axe: str) -> None:
 def violations(sight: Sight, axe: str, dress: tuple[str, str]) -> list[str]:
     if not sight.page.evaluate("'axe' in window"):
         sight.page.evaluate(axe)
-    sight.page.evaluate(DRESS, dress)
+    dressed(sight, dress)
     sight.settle()
     return [str(one) for one in sight.page.evaluate(VIOLATIONS)]
+
+
+def dressed(sight: Sight, dress: tuple[str, str]) -> None:
+    sight.page.evaluate(DRESS, dress)
+    sight.until(SPOKEN, dress[1])
 
 
 def alone(go: Callable[[Sight], None]) -> Callable[[Sight], None]:

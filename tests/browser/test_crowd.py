@@ -19,7 +19,7 @@ TOKEN = {
     "id": "token", "kind": "plugin", "plugin": "ServiceAccount", "phase": "mutating",
     "resource": "pods", "verb": "create",
 }  # fmt: skip
-SCRIPTS, DRAWING = "/static/js/", ("views/page/app.js", "_draw")
+SCRIPT, DRAWING = "/static/joined/js/main.js", "_draw"
 
 
 def calls_of_a_drawing(sight: Sight, wire: CDPSession, demo: Demo, name: str) -> int:
@@ -34,11 +34,10 @@ def calls_of_a_drawing(sight: Sight, wire: CDPSession, demo: Demo, name: str) ->
     assert asking.state(demo)["seq"] > before
     calls = drawings = 0
     for script in wire.send("Profiler.takePreciseCoverage")["result"]:
-        file = script["url"].partition(SCRIPTS)[2]
-        for function in script["functions"] if file else ():
+        for function in script["functions"] if SCRIPT in script["url"] else ():
             count = function["ranges"][0]["count"]
             calls += count
-            drawings += count if (file, function["functionName"]) == DRAWING else 0
+            drawings += count if function["functionName"] == DRAWING else 0
     return calls // drawings
 
 

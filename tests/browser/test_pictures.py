@@ -42,6 +42,7 @@ DRESS = """([theme, language]) => {
   document.documentElement.dataset.theme = theme;
   dispatchEvent(new Event('resize'));
 }"""
+SPOKEN = "([language]) => document.documentElement.lang.startsWith(language)"
 NOTHING_OVER_IT = "() => document.activeElement.blur()"
 
 Records = list[dict[str, Any]]
@@ -134,6 +135,7 @@ def sized(window: tuple[Sight, CDPSession], size: Size) -> None:
 def seen(window: tuple[Sight, CDPSession], size: Size, theme: str, language: str) -> Picture:
     sight, wire = window
     sight.page.evaluate(DRESS, [theme, language])
+    sight.until(SPOKEN, language)
     sight.settle()
     one, other = None, pictures.take(wire, *size)
     while one != other:  # until nothing is drawn anew any more

@@ -10,7 +10,7 @@ import { toldNext } from '../../static/js/core/story/film.js';
 import { History } from '../../static/js/core/trace/history.js';
 import { knownAt } from '../../static/js/core/trace/known.js';
 import { Player } from '../../static/js/core/story/player.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { corridor, corridorModel } from '../../static/js/views/map/corridor.js';
 import { chapterOf } from '../../static/js/views/time/chapters.js';
 import { keyframes, must, recorded } from './traces.mjs';

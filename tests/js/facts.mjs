@@ -9,7 +9,7 @@ import { currentAt } from '../../static/js/core/story/follow.js';
 import { History } from '../../static/js/core/trace/history.js';
 import { kindOf } from '../../static/js/core/trace/records.js';
 import { admissionOrder } from '../../static/js/core/trace/startup.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 
 const [file, controller, plugin, gate] = process.argv.slice(2);
 const history = new History();

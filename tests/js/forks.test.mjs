@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byObject, differenceText, isFork, originOf } from '../../static/js/core/cluster/forks.js';
 import { SecondTrack, partedNodes, partedPods } from '../../static/js/core/timeline/secondtrack.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { must, recorded } from './traces.mjs';
 
 const names = { origin: 'demo', fork: 'demo-fork-1' };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { marked, TERMS } from '../../static/js/core/text/glossary.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 
 const en = wordsFor('en');
 const zh = wordsFor('zh');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { explain } from '../../static/js/core/explain/index.js';
 import { currentAt } from '../../static/js/core/story/follow.js';
 import { History } from '../../static/js/core/trace/history.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { must, recorded } from './traces.mjs';
 
 const history = new History();

@@ -7,7 +7,7 @@ import { currentAt, heldAside } from '../../static/js/core/story/follow.js';
 import { gatesOf } from '../../static/js/core/trace/facts.js';
 import { History } from '../../static/js/core/trace/history.js';
 import { knownAt } from '../../static/js/core/trace/known.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { chapterOf } from '../../static/js/views/time/chapters.js';
 import { corridor, corridorModel, slimCorridor } from '../../static/js/views/map/corridor.js';
 import { cycleOf } from '../../static/js/views/map/scheduling.js';

@@ -14,7 +14,7 @@ import { storyOf } from '../../static/js/core/story/story.js';
 import { rangeAt, ticksOf } from '../../static/js/core/timeline/axis.js';
 import { timelineAt } from '../../static/js/core/timeline/timeline.js';
 import { difference, patchLines, shortPath, yaml } from '../../static/js/core/text/yaml.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { must, recorded } from './traces.mjs';
 
 /** @typedef {import('../../static/js/core/explain/index.js').Model} Model */

@@ -11,7 +11,7 @@ import {
   sinceOf,
   summaryOf,
 } from '../../static/js/core/outcome/index.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { must, recorded } from './traces.mjs';
 
 const EPOCH = Date.parse('2025-01-01T00:00:00Z');

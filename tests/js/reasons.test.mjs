@@ -9,7 +9,7 @@ import { explain } from '../../static/js/core/explain/index.js';
 import { startupBlocks } from '../../static/js/core/explain/startup.js';
 import { History } from '../../static/js/core/trace/history.js';
 import { streamOf } from '../../static/js/core/cluster/streams.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { must } from './traces.mjs';
 
 const TOKENS = { name: 'TokenCache', of: [{ name: 'TokenFile' }, { name: 'ServiceAccount' }] };

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { History } from '../../static/js/core/trace/history.js';
 import { knownAt } from '../../static/js/core/trace/known.js';
 import { boundsOf, progressOf, rolloutOf } from '../../static/js/core/outcome/rollout.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { must, recorded } from './traces.mjs';
 
 const KEY = 'deployments.apps/default/nginx';

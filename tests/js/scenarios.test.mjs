@@ -9,7 +9,7 @@ import { History } from '../../static/js/core/trace/history.js';
 import { knownAt } from '../../static/js/core/trace/known.js';
 import { Player } from '../../static/js/core/story/player.js';
 import * as scenarios from '../../static/js/core/commands/scenarios.js';
-import { ENGLISH, wordsFor } from '../../static/js/i18n/index.js';
+import { ENGLISH, wordsFor } from './languages.mjs';
 import { must, recorded } from './traces.mjs';
 
 const words = wordsFor('en');

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { History } from '../../static/js/core/trace/history.js';
 import { outcomeOf, sayOutcome } from '../../static/js/core/outcome/index.js';
-import { wordsFor } from '../../static/js/i18n/index.js';
+import { wordsFor } from './languages.mjs';
 import { must } from './traces.mjs';
 
 /** @type {{epoch: string, records: import('../../static/js/core/trace/records.js').TraceRecord[],

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { CHINESE, ENGLISH, wordsFor } from '../../static/js/i18n/index.js';
+import { CHINESE, ENGLISH, wordsFor } from './languages.mjs';
 import { duration } from '../../static/js/core/text/words.js';
 
 const SOURCE = new URL('../../static/js/', import.meta.url).pathname;

@@ -37,19 +37,14 @@ class Services(msgspec.Struct, frozen=True):
     data_dir: Path
     host_names: frozenset[str]
     access: access.Access
+    static: staticfiles.StaticFiles
 
 
 class Application:
     """Routes each connection to the Kubernetes API, static files or Django."""
 
-    def __init__(
-        self,
-        services: Services,
-        static: staticfiles.StaticFiles,
-        load: Callable[[], AsgiApplication],
-    ) -> None:
+    def __init__(self, services: Services, load: Callable[[], AsgiApplication]) -> None:
         self._services = services
-        self._static = static
         self._load = load
         self._django: asyncio.Future[AsgiApplication] | None = None
         self.stopping = False
@@ -98,7 +93,7 @@ class Application:
             for message in refusal:
                 await send(message)
         elif scope["raw_path"].startswith(staticfiles.PREFIX.encode()):
-            await self._static.serve(scope, receive, send)
+            await self._services.static.serve(scope, receive, send)
         else:
             await self._serve_django(scope, receive, send)
 

@@ -1,19 +1,22 @@
 """Serves the page's files under /static as raw ASGI, before Django is imported.
 
 Serves only regular files below one folder. Browsers revalidate them by ETag, so that a change on
-disk shows at the next reload. Text is packed once for all who take gzip.
+disk shows at the next reload. Text is packed once for all who take gzip. Below /static/joined is
+what pagefiles.py makes of them; by an address that names its version a browser may keep it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import mimetypes
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from apiserver_app.machinery import errors
-from lifecycle.hosting.edge import answers
+from lifecycle.hosting.edge import answers, pagefiles
 
 # listed here because the operating system's table may lack them or differ
 TYPES = {
@@ -21,53 +24,54 @@ TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
+    ".map": "application/json",
     ".mjs": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
     ".woff2": "font/woff2",
     ".yaml": "text/yaml; charset=utf-8",
 }
-PREFIX = "/static/"
-PACKED_TYPES = frozenset({".css", ".js", ".svg"})
+Messages = list[dict[str, Any]]
+
+PREFIX = pagefiles.PREFIX
+KEPT = b"public, max-age=31536000, immutable"
+PACKED_TYPES = frozenset({".css", ".js", ".map", ".svg"})
 PACKED_MAX = 1000  # files; then all is packed anew
 
 
 class StaticFiles:
-    """The files below `root`."""
+    """The files below `root`, and what is made of them."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, say: Callable[[str], None]) -> None:
         self._root = root.resolve()
+        self.made = pagefiles.PageFiles(self._root, say)
         self._packed: dict[str, bytes] = {}
 
     async def serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        for message in self.answer(scope["method"], scope["raw_path"].decode("ascii"), scope):
+        method, path = scope["method"], scope["raw_path"].decode("ascii")
+        name = unquote(path[len(PREFIX) :])
+        if method not in ("GET", "HEAD"):
+            found = answers.messages_of(errors.method_not_allowed("", "static", method.lower()))
+        elif name.startswith(pagefiles.JOINED):
+            # whoever comes first waits until it is made, nobody else
+            name = name.removeprefix(pagefiles.JOINED)
+            found = _made(name, await asyncio.to_thread(self.made.find, name), scope)
+        else:
+            found = self._answer(name, scope)
+        for message in found:
             await send(message)
 
-    def answer(self, method: str, path: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
-        if method not in ("GET", "HEAD"):
-            return answers.messages_of(errors.method_not_allowed("", "static", method.lower()))
-        file = self._find(unquote(path[len(PREFIX) :]))
+    def _answer(self, name: str, scope: dict[str, Any]) -> Messages:
+        file = self._find(name)
         if file is None:
             return answers.messages_of(errors.path_not_found())
         stat = file.stat()
-        asked = dict(scope["headers"])
-        is_packed = file.suffix in PACKED_TYPES and b"gzip" in asked.get(b"accept-encoding", b"")
         version = f"{stat.st_mtime_ns:x}-{stat.st_size:x}"
-        tag = f'"{version}-gzip"' if is_packed else f'"{version}"'
-        headers = [
-            (b"content-type", _type_of(file).encode()),
-            (b"cache-control", b"no-cache"),
-            (b"etag", tag.encode()),
-            (b"vary", b"Accept-Encoding"),
-            (b"x-content-type-options", b"nosniff"),
-            (b"content-security-policy", b"default-src 'self'; object-src 'none'"),
-        ]
-        if asked.get(b"if-none-match") == tag.encode():
-            return _messages(304, headers, b"")
-        body = file.read_bytes()
-        if is_packed:
-            headers.append((b"content-encoding", b"gzip"))
-            body = self._pack(f"{file}-{version}", body)
-        return _messages(200, [*headers, (b"content-length", b"%d" % len(body))], body)
+
+        def body(is_packed: bool) -> bytes:
+            content = file.read_bytes()
+            return self._pack(f"{file}-{version}", content) if is_packed else content
+
+        return _messages(file, version, b"no-cache", scope, body)
 
     def _pack(self, key: str, body: bytes) -> bytes:
         if key not in self._packed:
@@ -85,13 +89,44 @@ class StaticFiles:
             return None
 
 
+def _made(name: str, made: pagefiles.Made | None, scope: dict[str, Any]) -> Messages:
+    if made is None:
+        return answers.messages_of(errors.path_not_found())
+    is_named = scope["query_string"] == b"v=" + made.version.encode()
+
+    def body(is_packed: bool) -> bytes:
+        return made.packed if is_packed else gzip.decompress(made.packed)
+
+    return _messages(Path(name), made.version, KEPT if is_named else b"no-cache", scope, body)
+
+
+def _messages(
+    file: Path, version: str, kept: bytes, scope: dict[str, Any], body: Callable[[bool], bytes]
+) -> Messages:
+    """The answer; `body` is asked for it packed or as it is."""
+    asked = dict(scope["headers"])
+    is_packed = file.suffix in PACKED_TYPES and b"gzip" in asked.get(b"accept-encoding", b"")
+    tag = (f'"{version}-gzip"' if is_packed else f'"{version}"').encode()
+    headers = [
+        (b"content-type", _type_of(file).encode()),
+        (b"cache-control", kept),
+        (b"etag", tag),
+        (b"vary", b"Accept-Encoding"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", b"default-src 'self'; object-src 'none'"),
+    ]
+    if asked.get(b"if-none-match") == tag:
+        status, content = 304, b""
+    else:
+        status, content = 200, body(is_packed)
+        headers += [(b"content-encoding", b"gzip")] * is_packed
+        headers.append((b"content-length", b"%d" % len(content)))
+    return [
+        {"type": "http.response.start", "status": status, "headers": headers},
+        {"type": "http.response.body", "body": content},
+    ]
+
+
 def _type_of(file: Path) -> str:
     known = TYPES.get(file.suffix)
     return known or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-
-
-def _messages(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> list[dict[str, Any]]:
-    return [
-        {"type": "http.response.start", "status": status, "headers": headers},
-        {"type": "http.response.body", "body": body},
-    ]

@@ -1,7 +1,7 @@
 // @ts-check
 /** The product API as the page uses it. Answers are handed on as they come; nothing is kept. */
 
-import { wordsFor } from '../i18n/index.js';
+import { pageLanguage, wordsFor } from '../i18n/index.js';
 
 const BASE = '/viz/v1';
 
@@ -30,8 +30,7 @@ const post = (path, body) => send('POST', path, body);
 const put = (path, body) => send('PUT', path, body);
 
 /** In the language of the page. */
-const unreachable = () =>
-  wordsFor(document.documentElement.lang.startsWith('zh') ? 'zh' : 'en').t('commands.lost');
+const unreachable = () => wordsFor(pageLanguage()).t('commands.lost');
 
 export class ApiFailure extends Error {
   /** @param {number} code @param {any} body */

@@ -19,12 +19,12 @@
  */
 
 /**
- * @param {string} lang @param {Table} table @param {Table} fallback
+ * @param {string} lang @param {Table} table
  * @param {Table} [details]  recorded sentences, with {0} where data stands
  * @returns {Words}
  */
-export function words(lang, table, fallback, details = {}) {
-  const find = (/** @type {string} */ key) => table[key] ?? fallback[key] ?? key;
+export function words(lang, table, details = {}) {
+  const find = (/** @type {string} */ key) => table[key] ?? key;
   const format = new Intl.NumberFormat(lang);
   return {
     lang,
@@ -33,7 +33,7 @@ export function words(lang, table, fallback, details = {}) {
         .replace(/[*`]([^*`]*)[*`]/g, '$1')
         .replace(/\u0001(\d+)\u0002/g, (_, i) => show(slots[Number(i)], format)),
     rich: (key, params = {}) => pieces(fill(find(key), params), format),
-    has: (key) => key in table || key in fallback,
+    has: (key) => key in table,
     said: saidIn(details),
     number: (value, digits = 0) => format.format(Number(value.toFixed(digits))),
   };

@@ -8,7 +8,7 @@ import { isFork } from '../../core/cluster/forks.js';
 import { History } from '../../core/trace/history.js';
 import { knownAt } from '../../core/trace/known.js';
 import { Player } from '../../core/story/player.js';
-import { wordsFor } from '../../i18n/index.js';
+import { learn, wordsFor } from '../../i18n/index.js';
 import { clusterApi } from '../../net/api.js';
 import { earlier, Feed } from '../../net/feed.js';
 import { readFile, readSaved } from '../../net/recording.js';
@@ -415,7 +415,12 @@ export class App {
   }
 
   /** @param {string} lang */
-  setLanguage(lang) {
+  async setLanguage(lang) {
+    try {
+      await learn(lang);
+    } catch {
+      return; // without a server: the bar says so
+    }
     this.ui.lang = lang;
     this._words = wordsFor(lang);
     document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : 'en';

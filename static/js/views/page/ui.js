@@ -1,10 +1,11 @@
 // @ts-check
 /** What the page remembers of its own looks and of what is under way in it. */
+import { pageLanguage } from '../../i18n/index.js';
 
 /** @param {{users: string[]}} meta @param {{watches: boolean}} given  watches: and no more */
 export function uiOf(meta, given) {
   return {
-    lang: document.documentElement.lang.startsWith('zh') ? 'zh' : 'en',
+    lang: pageLanguage(),
     theme: document.documentElement.dataset.theme || 'light',
     selected: /** @type {import('../../core/explain/index.js').Selected|null} */ (null),
     tab: 'why',
