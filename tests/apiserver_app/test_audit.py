@@ -67,8 +67,9 @@ def test_a_write_is_logged_with_what_was_sent_and_what_was_answered(log: Log) ->
     )  # fmt: skip
     assert event["requestURI"] == f"{CONFIGMAPS}?fieldManager=me"
     assert event["user"] == {
-        "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"],
-    } | {key: event["user"][key] for key in ("uid", "extra") if key in event["user"]}  # fmt: skip
+        "username": "kubernetes-admin",
+        "groups": ["system:masters", "system:authenticated"],
+    } | {key: event["user"][key] for key in ("uid", "extra") if key in event["user"]}
     assert event["userAgent"] == "script/1"
     assert event["objectRef"] == {
         "resource": "configmaps", "namespace": "default", "name": "a", "apiVersion": "v1",
@@ -103,9 +104,10 @@ def test_what_is_no_object_of_its_own_is_logged_as_it_was_sent(log: Log) -> None
 
     def sent(method: str, path: str, body: Any, **more: Any) -> Any:
         found = [
-            one for one in everything.of(method, path, body, **more)
+            one
+            for one in everything.of(method, path, body, **more)
             if one["userAgent"] == "script/1"
-        ]  # fmt: skip
+        ]
         return found[0]
 
     pods, sets = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/replicasets"
@@ -159,8 +161,9 @@ def test_who_acts_as_somebody_else_is_named_beside_him(log: Log) -> None:
     [event] = log.of("GET", "/api/v1/pods", headers=headers)
     assert event["user"]["username"] == "kubernetes-admin"
     assert event["impersonatedUser"] == {
-        "username": "viewer", "groups": ["viewers", "system:authenticated"],
-    }  # fmt: skip
+        "username": "viewer",
+        "groups": ["viewers", "system:authenticated"],
+    }
 
 
 def test_what_no_rule_is_about_is_not_logged() -> None:

@@ -88,9 +88,10 @@ def test_events_are_gathered_for_half_a_minute_and_sent_as_a_list() -> None:
 
 def test_a_full_list_is_sent_at_once_and_lists_are_spread_out() -> None:
     service = Service(
-        "audit-webhook-batch-max-size=2", "audit-webhook-batch-throttle-qps=1",
+        "audit-webhook-batch-max-size=2",
+        "audit-webhook-batch-throttle-qps=1",
         "audit-webhook-batch-throttle-burst=1",
-    )  # fmt: skip
+    )
     service.request(6)
     service.session.wait(5)
     assert [len(one["items"]) for one in service.lists] == [2, 2, 2]
@@ -201,9 +202,10 @@ def test_a_full_file_is_put_aside_with_its_time_and_old_ones_are_forgotten(tmp_p
         now[0] += DAY
     names = sorted(one.name for one in tmp_path.iterdir())
     assert names == [
-        "audit-2025-01-02T00-00-00.000.log.gz", "audit-2025-01-03T00-00-00.000.log.gz",
+        "audit-2025-01-02T00-00-00.000.log.gz",
+        "audit-2025-01-03T00-00-00.000.log.gz",
         "audit.log",
-    ]  # fmt: skip
+    ]
     assert gzip.decompress((tmp_path / names[0]).read_bytes()) == b"x" * 900_000 + b"\n"
     now[0] += 10 * DAY
     file.write([b"x" * 900_000])

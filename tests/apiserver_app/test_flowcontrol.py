@@ -127,7 +127,7 @@ def crowd(session: Session, count: int) -> list[Answer]:
     sent = [
         session.send("POST", ABSENT, configmap(f"c{number}"), user="teacher")
         for number in range(count)
-    ]  # fmt: skip
+    ]
     session.settle()
     return sent
 
@@ -233,9 +233,10 @@ def test_a_free_seat_goes_to_the_flow_that_had_least() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(
-    queues=st.integers(1, 6), turn=st.integers(0, 8),
+    queues=st.integers(1, 6),
+    turn=st.integers(0, 8),
     asked=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.integers(0, 3)), max_size=30),
-)  # fmt: skip
+)
 def test_the_queue_that_comes_next_is_the_first_in_turn_that_would_be_done_first(
     queues: int, turn: int, asked: list[tuple[int, int, int]]
 ) -> None:
@@ -248,8 +249,9 @@ def test_the_queue_that_comes_next_is_the_first_in_turn_that_would_be_done_first
         turned = [level.queues[(begin + step) % count] for step in range(count)]
         ends = {
             queue.index: queue.next_dispatch + queue.waiting[0].work.seat_seconds
-            for queue in turned if queue.waiting
-        }  # fmt: skip
+            for queue in turned
+            if queue.waiting
+        }
         found = fairest()
         assert found is (level.queues[min(ends, key=lambda index: ends[index])] if ends else None)
         return found
@@ -272,9 +274,10 @@ def test_the_queue_that_comes_next_is_the_first_in_turn_that_would_be_done_first
 
 def test_without_fairness_there_are_two_plain_limits() -> None:
     given = flags.Flags(
-        enable_priority_and_fairness=False, max_requests_inflight=1,
+        enable_priority_and_fairness=False,
+        max_requests_inflight=1,
         max_mutating_requests_inflight=1,
-    )  # fmt: skip
+    )
     session = Session(default_inputs(nodes=0, flags=given))
     assert sorted(answer.status for answer in crowd(session, 2)) == [404, 429]
     assert session.request("GET", PODS, user="teacher").status == 200
@@ -314,10 +317,11 @@ def test_a_schema_says_whether_its_level_is_there() -> None:
     said = 'This FlowSchema references the PriorityLevelConfiguration object named "absent" '
     assert dangling() == ("True", "NotFound", said + "but there is no such object")
     level = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "PriorityLevelConfiguration",
         "metadata": {"name": "absent"},
         "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}},
-    }  # fmt: skip
+    }
     spec = session.request("POST", LEVELS, level).json()["spec"]["limited"]
     assert spec == {
         "nominalConcurrencyShares": 30, "lendablePercent": 0,
@@ -330,10 +334,11 @@ def test_a_schema_says_whether_its_level_is_there() -> None:
 
 def test_a_schema_that_would_come_before_all_others_is_invalid() -> None:
     schema = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "FlowSchema",
         "metadata": {"name": "first"},
         "spec": {"matchingPrecedence": 1, "priorityLevelConfiguration": {"name": "exempt"}},
-    }  # fmt: skip
+    }
     answer = bare_session().request("POST", SCHEMAS, schema)
     assert answer.status == 422
     assert answer.json()["details"]["causes"][0]["message"] == (

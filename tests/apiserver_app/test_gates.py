@@ -38,9 +38,10 @@ EVICTION = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": 
 REVIEW = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
 SCALE = {"metadata": {"name": "nginx"}, "spec": {"replicas": 2}}
 SPDY = {
-    "connection": "Upgrade", "upgrade": "SPDY/3.1",
+    "connection": "Upgrade",
+    "upgrade": "SPDY/3.1",
     "x-stream-protocol-version": "v4.channel.k8s.io",
-}  # fmt: skip
+}
 
 # method, path, body, headers, and the gates behind routing
 PATHS: list[tuple[str, str, Any, dict[str, str], list[str]]] = [
@@ -68,9 +69,10 @@ PATHS: list[tuple[str, str, Any, dict[str, str], list[str]]] = [
 def session() -> Session:
     session = bare_session()
     for path, body in (
-        (CONFIGMAPS, configmap("a", k="v")), (PODS, pod("p", schedulerName="nobody")),
+        (CONFIGMAPS, configmap("a", k="v")),
+        (PODS, pod("p", schedulerName="nobody")),
         (DEPLOYMENTS, deployment()),
-    ):  # fmt: skip
+    ):
         assert session.request("POST", path, body).status == 201
     return session
 

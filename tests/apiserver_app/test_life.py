@@ -18,9 +18,10 @@ from tests.sim.test_story import deployment
 def states(session: Session, since: int = 1) -> list[str]:
     """What was told of the API server's life."""
     return [
-        one["state"] for one in session.records()
+        one["state"]
+        for one in session.records()
         if one["kind"] == "component" and one["name"] == "apiserver" and one["seq"] >= since
-    ]  # fmt: skip
+    ]
 
 
 def stop(session: Session) -> dict[str, Any]:
@@ -76,9 +77,10 @@ def test_components_are_refused_and_list_again_when_it_is_back() -> None:
     since = session.cluster.recorder.seq
     session.wait(20)
     waiting = [
-        one["detail"]["why"] for one in session.records()
+        one["detail"]["why"]
+        for one in session.records()
         if one["seq"] > since and one.get("state") == "waiting"
-    ]  # fmt: skip
+    ]
     assert waiting and set(waiting) == {lives.REFUSED}
     assert not any(one["kind"] == "request" for one in session.records() if one["seq"] > since)
 
@@ -87,9 +89,10 @@ def test_components_are_refused_and_list_again_when_it_is_back() -> None:
     session.wait(60)
 
     listing = {
-        one["detail"]["resource"] for one in session.records()
+        one["detail"]["resource"]
+        for one in session.records()
         if one["seq"] > since and one.get("state") == "listing"
-    }  # fmt: skip
+    }
     assert {"pods", "nodes", "deployments.apps"} <= listing
     session.request("POST", DEPLOYMENTS, deployment("web"))
     session.wait(30)

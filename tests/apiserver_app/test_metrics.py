@@ -175,8 +175,9 @@ def test_the_indicator_of_service_leaves_out_what_was_waited_for() -> None:
     shown = metrics.undelayed(counters.durations[sort], counters.delayed[sort])
     assert shown.bounds == BUCKETS[2:]
     assert [(at, n) for at, n in zip(shown.bounds, shown.buckets, strict=False) if n] == [
-        (1.0, 2), (8.0, 1),
-    ]  # fmt: skip
+        (1.0, 2),
+        (8.0, 1),
+    ]
     assert shown.total == 10.0
 
 

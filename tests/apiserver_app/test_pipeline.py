@@ -24,7 +24,7 @@ from tests.apiserver_app.cluster import (
     header,
     last_gates,
     pod,
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,10 @@ REFUSALS: list[tuple[str, int, str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(
-    ("gate", "code", "method", "path", "more"), REFUSALS,
+    ("gate", "code", "method", "path", "more"),
+    REFUSALS,
     ids=[f"{one[0]} {one[1]} {one[2]} {one[3][-20:]}" for one in REFUSALS],
-)  # fmt: skip
+)
 def test_a_refusal_is_told_by_its_gate_and_ends_the_request(
     session: Session, gate: str, code: int, method: str, path: str, more: dict[str, Any]
 ) -> None:

@@ -82,10 +82,9 @@ def grant(session: Session, *names: str) -> None:
 def flow_of(session: Session) -> str:
     """The flow schema of the last request from inside for configmaps."""
     records = session.records()
-    span = [
-        one["seq"] for one in records
-        if one["kind"] == "request" and one["client"] == "robot"
-    ][-1]  # fmt: skip
+    span = [one["seq"] for one in records if one["kind"] == "request" and one["client"] == "robot"][
+        -1
+    ]
     gates = [one for one in records if one["kind"] == "gate" and one["span"] == span]
     return str(next(one for one in gates if one["gate"] == "flowcontrol")["detail"]["flowSchema"])
 
@@ -142,9 +141,10 @@ def test_a_request_is_classified_again_by_a_new_flow_schema() -> None:
     }
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]}
     spec = {
-        "priorityLevelConfiguration": {"name": "workload-high"}, "matchingPrecedence": 2,
+        "priorityLevelConfiguration": {"name": "workload-high"},
+        "matchingPrecedence": 2,
         "rules": [{"subjects": [subject], "resourceRules": [everything]}],
-    }  # fmt: skip
+    }
     assert (
         session.request("POST", SCHEMAS, {"metadata": {"name": "mine"}, "spec": spec}).status == 201
     )

@@ -46,17 +46,19 @@ def mark(running: Session, api: str) -> dict[str, Any]:
 
 def test_mutating_policies_of_the_alpha_version_are_served_and_evaluated_once_switched_on() -> None:
     running = session(
-        "feature-gates=MutatingAdmissionPolicy=true", f"runtime-config={ALPHA}=true",
+        "feature-gates=MutatingAdmissionPolicy=true",
+        f"runtime-config={ALPHA}=true",
         version="1.32",
-    )  # fmt: skip
+    )
     assert mark(running, ALPHA) == {"marked": "yes"}
 
 
 def test_of_two_versions_the_preferred_one_is_stored_and_each_is_served() -> None:
     running = session(
-        "feature-gates=MutatingAdmissionPolicy=true", f"runtime-config={ALPHA}=true,{BETA}=true",
+        "feature-gates=MutatingAdmissionPolicy=true",
+        f"runtime-config={ALPHA}=true,{BETA}=true",
         version="1.34",
-    )  # fmt: skip
+    )
     assert mark(running, ALPHA) == {"marked": "yes"}
     entry = running.cluster.store.get("/registry/mutatingadmissionpolicies/mark")
     assert entry is not None and b'"apiVersion":"admissionregistration.k8s.io/v1beta1"' in (
@@ -127,9 +129,10 @@ def test_one_stream_of_a_log_is_given_when_the_gate_is_on() -> None:
     assert running.request("GET", f"{path}?stream=Stdout").text == b"out\n"
     answer = running.request("GET", f"{path}?stream=Both")
     assert (answer.status, answer.json()["message"]) == (
-        422, 'PodLogOptions "two" is invalid: stream: Unsupported value: "Both": supported values: '
+        422,
+        'PodLogOptions "two" is invalid: stream: Unsupported value: "Both": supported values: '
         '"All", "Stderr", "Stdout"',
-    )  # fmt: skip
+    )
     answer = running.request("GET", f"{path}?stream=Stdout&tailLines=1")
     why = "`tailLines` and specific `stream` are mutually exclusive for now"
     assert why in answer.json()["message"]

@@ -93,9 +93,10 @@ def _opened(browser: Browser) -> dict[str, float]:
         first = page.wait_for_function(paint).json_value() / 1000
         files = sum(sizes) / 1024
         return {
-            "first_content_seconds": round(first, 3), "files_kib": round(files, 1),
+            "first_content_seconds": round(first, 3),
+            "files_kib": round(files, 1),
             **_frames(page, demo, FEW),
-        }  # fmt: skip
+        }
 
 
 def _crowd(browser: Browser) -> dict[str, float]:
@@ -110,9 +111,10 @@ def _crowd(browser: Browser) -> dict[str, float]:
         late.close()
         saved = _ask(demo, "/viz/v1/traces", {"name": "many"})
         return {
-            **figures, "complete_seconds": round(drawn / 1000, 3),
+            **figures,
+            "complete_seconds": round(drawn / 1000, 3),
             **_seeks(browser, demo, saved),
-        }  # fmt: skip
+        }
 
 
 def _frames(page: Page, demo: Demo, pods: int) -> dict[str, float]:
@@ -123,9 +125,10 @@ def _frames(page: Page, demo: Demo, pods: int) -> dict[str, float]:
     _until_known(page, _ask(demo, "/viz/v1/clusters/demo")["seq"])
     seen = [one / 1000 for one in page.evaluate("window.frames_")]
     return {
-        f"frame_{pods}_p50_ms": percentile(seen, 50), f"frame_{pods}_p99_ms": percentile(seen, 99),
+        f"frame_{pods}_p50_ms": percentile(seen, 50),
+        f"frame_{pods}_p99_ms": percentile(seen, 99),
         f"frame_{pods}_worst_ms": round(max(seen) * 1000, 1),
-    }  # fmt: skip
+    }
 
 
 def _seeks(browser: Browser, demo: Demo, saved: dict[str, Any]) -> dict[str, float]:
@@ -137,9 +140,10 @@ def _seeks(browser: Browser, demo: Demo, saved: dict[str, Any]) -> dict[str, flo
     took = [page.evaluate(SEEK, [chance.uniform(0.05, 0.95)]) / 1000 for _ in range(SEEKS)]
     page.close()
     return {
-        "records": saved["last"], "seek_p50_ms": percentile(took, 50),
+        "records": saved["last"],
+        "seek_p50_ms": percentile(took, 50),
         "seek_p99_ms": percentile(took, 99),
-    }  # fmt: skip
+    }
 
 
 def _churned(browser: Browser) -> dict[str, float]:
@@ -194,9 +198,10 @@ def _until_known(page: Page, seq: int) -> None:
 
 def _ask(demo: Demo, path: str, body: Any = None) -> dict[str, Any]:
     request = urllib.request.Request(
-        f"http://{demo.page}{path}", json.dumps(body).encode() if body else None,
+        f"http://{demo.page}{path}",
+        json.dumps(body).encode() if body else None,
         {"Authorization": f"Bearer {demo.token}", "Content-Type": "application/json"},
-    )  # fmt: skip
+    )
     with urllib.request.urlopen(request) as answer:
         told: dict[str, Any] = json.load(answer)
     return told

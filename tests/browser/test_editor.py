@@ -118,9 +118,10 @@ def test_an_object_is_edited_and_an_older_one_replaces_nothing(look: Look, demo:
     dialog.get_by_role("button", name="Dry run", exact=True).click()
 
     again.says(
-        dialog, 'Operation cannot be fulfilled on deployments.apps "web": the object has been'
+        dialog,
+        'Operation cannot be fulfilled on deployments.apps "web": the object has been'
         " modified; please apply your changes to the latest version and try again",
-    )  # fmt: skip
+    )
     assert asking.objects(demo, "deployments")["web"]["spec"]["replicas"] == 2
     again.press("Escape")
     expect(dialog).to_have_count(0)

@@ -46,9 +46,8 @@ def test_a_word_in_a_headline_says_what_it_means(look: Look, demo: Demo) -> None
         and one["verb"] == "create"
     )  # fmt: skip
     gate = next(
-        one["seq"] for one in records
-        if one["span"] == made and one.get("gate") == "validation"
-    )  # fmt: skip
+        one["seq"] for one in records if one["span"] == made and one.get("gate") == "validation"
+    )
     for lang, says in (("en", "keeps a number of equal pods"), ("zh", "保持一定数量相同 Pod")):
         query = f"h={gate}&sel=gate/{made}/validation&theme=light&lang={lang}"
         sight = look(COMPACT, query=query)

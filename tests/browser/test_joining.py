@@ -93,9 +93,10 @@ def test_a_page_that_goes_left_of_what_it_has_loads_it(look: Look) -> None:
 def test_a_link_far_back_shows_its_moment_before_what_lies_between(look: Look, demo: Demo) -> None:
     web = "deployments.apps", "nginx"
     made = next(
-        one for one in asking.records(demo)
+        one
+        for one in asking.records(demo)
         if one["kind"] == "write" and (one["resource"], one["name"]) == web
-    )  # fmt: skip
+    )
     feeds = Feeds(passing=f"to={made['seq'] + 1000}")
     query = f"theme=light&lang=en&h={made['seq']}"
 

@@ -17,9 +17,10 @@ from tests.lifecycle.hosting.running import Demo
 DEMO = ("--speed", "max")
 PHONE = (390, 844)
 CLAIM = {
-    "accessModes": ["ReadWriteOnce"], "storageClassName": "manual",
+    "accessModes": ["ReadWriteOnce"],
+    "storageClassName": "manual",
     "resources": {"requests": {"storage": "1Gi"}},
-}  # fmt: skip
+}
 VOLUME = {
     "capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"],
     "hostPath": {"path": "/data"}, "storageClassName": "manual",
@@ -39,9 +40,10 @@ def db(demo: Demo) -> list[dict[str, Any]]:
         make(demo, "v1", "PersistentVolume", f"disk-{i}", VOLUME)
     labels = {"app": "db"}
     container = {
-        "name": "db", "image": "postgres",
+        "name": "db",
+        "image": "postgres",
         "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-    }  # fmt: skip
+    }
     make(demo, "apps/v1", "StatefulSet", "db", {
         "replicas": 3, "serviceName": "db", "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
@@ -107,8 +109,9 @@ def test_a_controller_with_a_long_name_has_room_for_it_and_for_its_caches(
 
 def test_a_job_counts_what_succeeds_and_what_fails(look: Look, demo: Demo) -> None:
     simulated = {
-        "simulation.lifecycle/run-seconds": "1", "simulation.lifecycle/exit-code": "1",
-    }  # fmt: skip
+        "simulation.lifecycle/run-seconds": "1",
+        "simulation.lifecycle/exit-code": "1",
+    }
     spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "perl"}]}
     template = {"metadata": {"annotations": simulated}, "spec": spec}
     make(demo, "batch/v1", "Job", "pi", {"backoffLimit": 1, "template": template})

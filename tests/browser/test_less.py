@@ -66,9 +66,10 @@ def test_the_kubelets_stops_are_drawn_while_a_pod_starts(look: Look, demo: Demo)
     sight = look()
     expect(sight.page.locator(".node .kubelet")).to_have_count(0)
     begun = next(
-        one for one in asking.records(demo)
+        one
+        for one in asking.records(demo)
         if one["kind"] == "kubelet" and one["pod"].startswith("default/")
-    )  # fmt: skip
+    )
     sight.page.goto(f"{sight.page.url.split('&r=')[0]}&h={begun['seq']}")
     expect(sight.page.locator(".node :is(.kubelet, .steps)").first).to_be_visible()
     assert_laid_out(sight)

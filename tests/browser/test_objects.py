@@ -126,9 +126,10 @@ def test_who_watches_reads_why_and_may_copy_the_line(chromium: Browser, demo: De
     line = sight.page.evaluate("navigator.clipboard.readText()")
     assert line == "kubectl -n default rollout restart deployment/web"
     assert not [
-        one for one in asking.records(demo, before + 1)
+        one
+        for one in asking.records(demo, before + 1)
         if one["kind"] == "request" and one["outside"]
-    ]  # fmt: skip
+    ]
     sight.press("Escape")
     expect(menu).to_have_count(0)
     expect(sight.button("Change it")).to_be_focused()
@@ -154,17 +155,19 @@ def status(demo: Demo, name: str) -> dict[str, Any]:
 
 def node(demo: Demo) -> dict[str, Any]:
     return next(
-        dict(one["object"]) for one in reversed(asking.records(demo))
+        dict(one["object"])
+        for one in reversed(asking.records(demo))
         if one["kind"] == "write" and (one["resource"], one["name"]) == ("nodes", "node-2")
-    )  # fmt: skip
+    )
 
 
 def agent_of(demo: Demo, verb: str, subresource: str) -> str:
     """Who sent the newest request of that sort."""
     return next(
-        str(one["client"]) for one in reversed(asking.records(demo))
+        str(one["client"])
+        for one in reversed(asking.records(demo))
         if one["kind"] == "request" and (one["verb"], one["subresource"]) == (verb, subresource)
-    )  # fmt: skip
+    )
 
 
 def assert_laid_out(sight: Sight) -> None:

@@ -29,10 +29,11 @@ POLICY = {
     },
 }  # fmt: skip
 BINDING = {
-    "apiVersion": f"{ADMISSION}/v1", "kind": "ValidatingAdmissionPolicyBinding",
+    "apiVersion": f"{ADMISSION}/v1",
+    "kind": "ValidatingAdmissionPolicyBinding",
     "metadata": {"name": "few"},
     "spec": {"policyName": "few", "validationActions": ["Deny"]},
-}  # fmt: skip
+}
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
     "metadata": {"name": "crontabs.stable.example.com"},
@@ -58,9 +59,10 @@ def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
 def test_before_any_request_the_server_tells_how_it_was_built(look: Look, demo: Demo) -> None:
     sight = look(COMPACT)
     told = next(
-        one["detail"] for one in asking.records(demo)
+        one["detail"]
+        for one in asking.records(demo)
         if one["kind"] == "component" and one["state"] == "starting"
-    )  # fmt: skip
+    )
 
     sight.button("How this API server was built").click()
 

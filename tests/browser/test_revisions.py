@@ -23,9 +23,10 @@ def revisions(demo: Demo) -> list[int]:
     asking.run(demo, "web", 2)
     asking.control(demo, action="pause")
     return [
-        one["rev"] for one in asking.records(demo)
+        one["rev"]
+        for one in asking.records(demo)
         if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "web")
-    ]  # fmt: skip
+    ]
 
 
 def test_any_two_revisions_are_compared_by_keyboard(look: Look, revisions: list[int]) -> None:

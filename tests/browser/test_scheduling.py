@@ -135,7 +135,8 @@ def cycle(demo: Demo, key: str) -> dict[str, Any]:
     """The phases of the newest scheduling cycle of a pod, as the trace has them."""
     trace = asking.records(demo)
     span = next(
-        r["seq"] for r in reversed(trace)
+        r["seq"]
+        for r in reversed(trace)
         if r["kind"] == "work" and (r["component"], r["key"]) == ("scheduler", key)
-    )  # fmt: skip
+    )
     return {r["phase"]: r["detail"] for r in trace if r["kind"] == "schedule" and r["span"] == span}

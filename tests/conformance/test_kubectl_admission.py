@@ -30,9 +30,10 @@ PLUGINS = (
 
 EVENTS_MAX = 10
 EVENT_LIMITS = {
-    "apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration",
+    "apiVersion": "eventratelimit.admission.k8s.io/v1alpha1",
+    "kind": "Configuration",
     "limits": [{"type": "User", "qps": 1, "burst": EVENTS_MAX}],
-}  # fmt: skip
+}
 
 
 def respond(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
@@ -67,12 +68,13 @@ def configured(where: Path, server: Server) -> list[str]:
         "retryBackoff": 500, "defaultAllow": True,
     }}  # fmt: skip
     admission = {
-        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration",
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
         "plugins": [
             {"name": "ImagePolicyWebhook", "configuration": policy},
             {"name": "EventRateLimit", "configuration": EVENT_LIMITS},
         ],
-    }  # fmt: skip
+    }
     (where / "admission.yaml").write_text(yaml.safe_dump(admission))
     return [
         f"authentication-token-webhook-config-file={where / 'hook.yaml'}",

@@ -18,9 +18,10 @@ from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import REAL, Demo
 
 ABAC = {
-    "apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy",
+    "apiVersion": "abac.authorization.kubernetes.io/v1beta1",
+    "kind": "Policy",
     "spec": {"user": "nobody", "namespace": "default", "resource": "pods", "readonly": True},
-}  # fmt: skip
+}
 NODES = "/api/v1/nodes"
 AUDIT = """
 apiVersion: audit.k8s.io/v1
@@ -97,9 +98,10 @@ def test_a_policy_of_the_file_allows_what_no_role_does(lab: Lab) -> None:
 def test_the_webhook_is_asked_last_and_its_answers_count(lab: Lab) -> None:
     assert "kube-root-ca.crt" in lab.nobody("get", "configmaps")
     review = next(
-        one for one in lab.asked
+        one
+        for one in lab.asked
         if one["spec"].get("resourceAttributes", {}).get("resource") == "configmaps"
-    )  # fmt: skip
+    )
     assert review["apiVersion"] == "authorization.k8s.io/v1"
     assert review["spec"]["user"] == "nobody"
     assert review["spec"]["resourceAttributes"] == {
@@ -140,10 +142,11 @@ def test_nobody_grants_more_than_he_holds(lab: Lab) -> None:
 
 def test_reconcile_adds_what_is_missing_to_a_role(lab: Lab) -> None:
     role: dict[str, Any] = {
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
         "metadata": {"name": "mended", "namespace": "default"},
         "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
-    }  # fmt: skip
+    }
     lab.admin("auth", "reconcile", "-f", "-", given=yaml.safe_dump(role))
     role["rules"][0]["verbs"] = ["list"]
     lab.admin("auth", "reconcile", "-f", "-", given=yaml.safe_dump(role))
@@ -186,9 +189,8 @@ def test_the_audit_log_has_a_line_for_each_request_that_its_policy_wants(lab: La
     lab.nobody.fails("get", "nodes")
     events = [json.loads(line) for line in lab.log.read_text().splitlines()]
     made = next(
-        one for one in events
-        if one["verb"] == "create" and one["objectRef"].get("name") == "seen"
-    )  # fmt: skip
+        one for one in events if one["verb"] == "create" and one["objectRef"].get("name") == "seen"
+    )
     assert (made["kind"], made["apiVersion"], made["stage"]) == (
         "Event", "audit.k8s.io/v1", "ResponseComplete",
     )  # fmt: skip
@@ -197,9 +199,10 @@ def test_the_audit_log_has_a_line_for_each_request_that_its_policy_wants(lab: La
     assert made["requestObject"]["data"] == made["responseObject"]["data"] == {"a": "1"}
     assert made["responseStatus"]["code"] == 201
     refused = next(
-        one for one in events
+        one
+        for one in events
         if one["user"].get("username") == "nobody" and one["requestURI"].startswith(NODES)
-    )  # fmt: skip
+    )
     assert refused["level"] == "Metadata"
     assert refused["annotations"]["authorization.k8s.io/decision"] == "forbid"
     assert {one["user"]["username"] for one in events} <= {"kubernetes-admin", "nobody"}

@@ -180,9 +180,7 @@ def test_server_side_apply_conflicts_by_list_keys(kubectl: Kubectl) -> None:
     first = CRONTAB.replace("my-new", "shared") + "  env:\n  - {name: A, value: a}\n"
     kubectl("apply", "--server-side", "--field-manager=one", "-f", "-", given=first)
     other = first.replace("value: a", "value: b")
-    said = kubectl.fails(
-        "apply", "--server-side", "--field-manager=two", "-f", "-", given=other
-    )  # fmt: skip
+    said = kubectl.fails("apply", "--server-side", "--field-manager=two", "-f", "-", given=other)
     assert 'conflict with "one": .spec.env[name="A"].value' in said
     kubectl(
         "apply", "--server-side", "--force-conflicts", "--field-manager=two", "-f", "-",

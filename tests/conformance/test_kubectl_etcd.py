@@ -88,8 +88,9 @@ def test_a_watch_in_the_pod_sees_what_kubectl_changes(etcdctl: Etcdctl) -> None:
         kubectl("-n", "etcd", "create", "configmap", "seen", "--from-literal=a=b")
         assert isinstance(watch.stdout, io.TextIOWrapper)
         assert [watch.stdout.buffer.readline() for _ in range(2)] == [
-            b"PUT\n", b"/registry/configmaps/etcd/seen\n",
-        ]  # fmt: skip
+            b"PUT\n",
+            b"/registry/configmaps/etcd/seen\n",
+        ]
     finally:
         watch.terminate()
         watch.wait()

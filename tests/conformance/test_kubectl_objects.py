@@ -62,8 +62,9 @@ def test_server_side_apply_conflicts_until_forced(kubectl: Kubectl) -> None:
     entries = kubectl.object("deploy", "web", "--show-managed-fields")["metadata"]["managedFields"]
     owners = {
         entry["manager"]: "f:replicas" in entry["fieldsV1"].get("f:spec", {})
-        for entry in entries if entry["operation"] == "Apply"
-    }  # fmt: skip
+        for entry in entries
+        if entry["operation"] == "Apply"
+    }
     assert owners == {"kubectl": False, "other": True}
     assert all(entry.get("time") for entry in entries)
     kubectl("delete", "deploy", "web")
@@ -106,8 +107,9 @@ def test_patches_of_three_types(kubectl: Kubectl) -> None:
     assert patch("json", '[{"op":"replace","path":"/spec/replicas","value":0}]') == done
     deployment = kubectl.object("deploy", "web")
     assert [one["name"] for one in deployment["spec"]["template"]["spec"]["containers"]] == [
-        "side", "web",
-    ]  # fmt: skip
+        "side",
+        "web",
+    ]
     assert deployment["spec"]["replicas"] == 0
     assert deployment["metadata"]["labels"] == {"app": "web", "tier": "front"}
     assert (

@@ -84,8 +84,9 @@ def test_a_patch_is_applied_also_on_dry_run(space: Kubectl, tmp_path: Path) -> N
     with serving(decide, tmp_path) as server:
         url, ca = f"{server.url}/mutate", server.certificate.ca_pem
         with configured(space, "mutating", url, ca):
-            shown = space.run("create", "-f", "-", "--dry-run=server", "-o", "yaml",
-                              given=configmap("one"))  # fmt: skip
+            shown = space.run(
+                "create", "-f", "-", "--dry-run=server", "-o", "yaml", given=configmap("one")
+            )
             assert yaml.safe_load(shown.out)["metadata"]["labels"] == {"app": "one", "seen": "yes"}
             assert shown.err == "Warning: dry run: True\n"
             space("create", "-f", "-", given=configmap("one"))
@@ -182,8 +183,9 @@ def test_two_webhooks_change_the_object_and_the_first_is_asked_again(
         space("create", "-f", "-", given=configmap("both"))
         space("create", "-f", "-", given=configmap("alone"))
         assert (len(one.asked), len(two.asked)) == (3, 1)
-        shown = space.run("create", "-f", "-", "--dry-run=server", "-o", "yaml",
-                          given=configmap("dry"))  # fmt: skip
+        shown = space.run(
+            "create", "-f", "-", "--dry-run=server", "-o", "yaml", given=configmap("dry")
+        )
         labels = {"app": "dry", "second": "here", "times": "2"}
         assert yaml.safe_load(shown.out)["metadata"]["labels"] == labels
     labels = {"app": "both", "second": "here", "times": "2"}

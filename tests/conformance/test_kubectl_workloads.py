@@ -215,8 +215,9 @@ Pod Template:
     assert kubectl("rollout", "undo", "deployment/web") == "deployment.apps/web rolled back\n"
     kubectl("rollout", "status", "deployment/web")
     assert [row[0] for row in kubectl.run("rollout", "history", "deploy/web").rows()[1:3]] == [
-        "2", "3",
-    ]  # fmt: skip
+        "2",
+        "3",
+    ]
     said = kubectl.fails("rollout", "undo", "deployment/web", "--to-revision=99")
     assert said == "error: unable to find specified revision 99 in history"
     kubectl("delete", "deployment", "web")

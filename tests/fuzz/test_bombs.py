@@ -72,7 +72,7 @@ MANY_ERRORS: dict[str, tuple[str, Any]] = {
     "keys": (CONFIGMAPS, configmap("bomb", **{f"a {n}": "" for n in range(MANY)})),
     "limits": (PODS, with_container(resources={"limits": {f"a {n}": "1" for n in range(MANY)}})),
     "constraints": (PODS, pod("bomb", topologySpreadConstraints=[{}] * OWNED)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", MANY_ERRORS)
@@ -92,7 +92,7 @@ LISTS: dict[str, tuple[str, Any]] = {
     "constraints": (PODS, pod("bomb", topologySpreadConstraints=[{}] * 9000)),
     "owners": (CONFIGMAPS, with_metadata(ownerReferences=[OWNER] * 9000)),
     "ports": (PODS, with_container(ports=[{"containerPort": 1, "protocol": "TCP"}] * 20_000)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", LISTS)
@@ -168,8 +168,9 @@ def test_a_protobuf_message_of_too_many_fields_is_too_large(session: Session) ->
     body = b"k8s\0" + envelope + b"\x12" + varint(len(raw)) + raw
     answer = session.request("POST", CONFIGMAPS, body, headers=PROTOBUF)
     assert (answer.status, answer.json()["message"]) == (
-        413, f"Request entity too large: limit is {protobuf.FIELDS_MAX} fields"
-    )  # fmt: skip
+        413,
+        f"Request entity too large: limit is {protobuf.FIELDS_MAX} fields",
+    )
 
 
 def varint(number: int) -> bytes:

@@ -47,9 +47,10 @@ class Caller:
         self.session = requests.Session()
         self.session.trust_env = False
         self._how: dict[str, Any] = {
-            "verify": str(demo.data_dir / "pki" / "ca.crt"), "cert": str(chain),
+            "verify": str(demo.data_dir / "pki" / "ca.crt"),
+            "cert": str(chain),
             "timeout": WAIT_SECONDS,
-        }  # fmt: skip
+        }
 
     def document(self, path: str) -> dict[str, Any]:
         found: dict[str, Any] = self.session.get(self.base + path, **self._how).json()

@@ -282,9 +282,10 @@ def policed() -> Session:
     for kind, more in (("Validating", {"validationActions": ["Deny", "Audit"]}), ("Mutating", {})):
         body = {
             "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": f"{kind}AdmissionPolicyBinding", "metadata": {"name": "fuzzed"},
+            "kind": f"{kind}AdmissionPolicyBinding",
+            "metadata": {"name": "fuzzed"},
             "spec": {"policyName": "fuzzed", **more},
-        }  # fmt: skip
+        }
         answer = session.request("POST", f"{GROUP}/{kind.lower()}admissionpolicybindings", body)
         assert answer.status == 201, answer.text
     return session

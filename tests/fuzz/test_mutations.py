@@ -79,9 +79,10 @@ def test_an_object_that_is_a_little_wrong_is_refused_or_stored(
     good = whole.largest(session, info, path_of(info), name)
     path = f"{path_of(info)}/{good['metadata']['name']}"
     good["metadata"] = {
-        name: value for name, value in good["metadata"].items()
+        name: value
+        for name, value in good["metadata"].items()
         if name not in ("managedFields", "resourceVersion", "uid", "generation", "selfLink")
-    }  # fmt: skip
+    }
     for number in range(ROUNDS * FUZZ):
         body = copy.deepcopy(good)
         spoil(chance, body)

@@ -53,9 +53,10 @@ NAMES = (
 def session() -> Session:
     session = session_with_crontabs()
     for path, body in (
-        (CRONTABS, crontab("fuzzed", replicas=1)), (CONFIGMAPS, configmap("fuzzed")),
+        (CRONTABS, crontab("fuzzed", replicas=1)),
+        (CONFIGMAPS, configmap("fuzzed")),
         (PODS, pod("fuzzed")),
-    ):  # fmt: skip
+    ):
         assert session.request("POST", path, body).status == 201
     return session
 
@@ -83,9 +84,10 @@ def test_any_path_is_answered(session: Session) -> None:
 def test_any_parameter_is_read_or_refused(session: Session) -> None:
     places = [("GET", path) for path in (CONFIGMAPS, CRONTABS)]
     places += [
-        (method, f"{path}/{name}") for path in (CONFIGMAPS, CRONTABS, PODS)
+        (method, f"{path}/{name}")
+        for path in (CONFIGMAPS, CRONTABS, PODS)
         for method, name in (("GET", "fuzzed"), ("PATCH", "fuzzed"), ("DELETE", "none"))
-    ]  # fmt: skip
+    ]
     places += [("GET", f"{PODS}/fuzzed/{one}") for one in ("log", "exec", "portforward", "attach")]
 
     @hypothesis.settings(max_examples=300 * FUZZ)

@@ -154,9 +154,10 @@ def largest(session: Session, info: ResourceInfo, path: str, name: str) -> dict[
     given = GIVEN.get(f"{info.kind}.{info.group}") or GIVEN.get(info.kind, {})
     made = _over(made, given)
     made["metadata"] = {
-        "name": given.get("metadata", {}).get("name", name), "labels": {"app": "whole"},
+        "name": given.get("metadata", {}).get("name", name),
+        "labels": {"app": "whole"},
         "annotations": {"example.com/note": "a: b\n\t\u00e9"},
-    }  # fmt: skip
+    }
     made |= {"kind": info.kind, "apiVersion": info.api_version}
     for _ in range(ATTEMPTS_MAX):
         answer = session.request("POST", path, made)

@@ -24,9 +24,10 @@ def test_the_page_says_what_kubectl_prints(story: Callable[[Stage], None], tmp_p
     stage = Stage()
     story(stage)
     given = {
-        "epoch": stage.session.header()["epoch"], "records": stage.session.records(),
+        "epoch": stage.session.header()["epoch"],
+        "records": stage.session.records(),
         "seen": stage.seen,
-    }  # fmt: skip
+    }
     (file := tmp_path / "seen.json").write_text(json.dumps(given))
 
     ran = subprocess.run([node, PAGE, file], capture_output=True, text=True, check=True)

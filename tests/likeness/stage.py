@@ -157,11 +157,12 @@ class Stage(labs.Lab):
     def _say(self, what: dict[str, Any]) -> None:
         """The kubelet's word about the first running pod whose name begins so."""
         name = next(
-            meta.name_of(pod) for pod in self.all("pods")
+            meta.name_of(pod)
+            for pod in self.all("pods")
             if meta.name_of(pod).startswith(what["of"])
             and pod["status"].get("phase") == what.get("phase", "Running")
             and meta.is_deleting(pod) == what.get("going", False)
-        )  # fmt: skip
+        )
         self.patch("pods", name, {"status": what["status"]}, subresource="status")
         self.run(2)
 

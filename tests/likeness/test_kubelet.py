@@ -75,9 +75,10 @@ def test_a_kubelet_sends_what_the_real_one_sent(path: pathlib.Path) -> None:
         for word, argument in step.items():
             STEPS[word](session, argument)
     sent = [
-        one for one in recording.sent
+        one
+        for one in recording.sent
         if one.who == KUBELET and one.namespace == "default" and "events" not in one.line
-    ]  # fmt: skip
+    ]
     for pod, wanted in story["pods"].items():
         _compare(pod, wanted, [one for one in sent if _about(one) == pod])
     reads = {_line(one) for one in sent if not _about(one)}
@@ -98,9 +99,10 @@ def test_a_kubelet_registers_its_node_as_the_real_one_does(monkeypatch: Any) -> 
     podlab.cluster(nodes=1)
     wanted = yaml.safe_load((STORIES_OF_NODES / "registration.yaml").read_text())["node-1"]
     sent = [
-        one for one in recordings[0].sent
+        one
+        for one in recordings[0].sent
         if one.who == KUBELET and one.name == "node-1" and "events" not in one.line
-    ]  # fmt: skip
+    ]
     _compare("node-1", wanted, [replace(one, line=_line(one)) for one in sent])
 
 

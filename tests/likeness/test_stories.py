@@ -32,10 +32,11 @@ def test_each_component_sends_what_the_real_one_sent(
         component = who.removesuffix(" by object").removesuffix(" among others")
         lines = [_line(one) for one in wanted]
         sent = [
-            one for one in stage.sent
+            one
+            for one in stage.sent
             if (one.who == component or (component == "everybody" and one.who != ADMIN))
             and (_resource(one) not in EVENTS or _names_events(lines))
-        ]  # fmt: skip
+        ]
         if not any(" 409" in line for line in lines):
             sent = _without_conflicts(sent)
         if who.endswith(" by object"):

@@ -40,20 +40,22 @@ def policy(expressions: list[str]) -> dict[str, Any]:
         "resources": ["configmaps"],
     }  # fmt: skip
     return {
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": "costly"},
         "spec": {
             "matchConstraints": {"resourceRules": [rule]},
             "validations": [{"expression": one} for one in expressions],
         },
-    }  # fmt: skip
+    }
 
 
 BINDING = {
-    "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicyBinding",
     "metadata": {"name": "costly"},
     "spec": {"policyName": "costly", "validationActions": ["Deny"]},
-}  # fmt: skip
+}
 
 
 def test_costly_expressions_are_evaluated_in_steps_between_which_others_have_their_turn() -> None:
@@ -86,10 +88,11 @@ def definition(rules: int) -> dict[str, Any]:
         "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
     }  # fmt: skip
     return {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
         "metadata": {"name": "things.example.com"},
         "spec": {"group": "example.com", "names": names, "scope": "Cluster", "versions": [version]},
-    }  # fmt: skip
+    }
 
 
 def steps_of(session: Session, method: str, path: str, body: dict[str, Any]) -> int:
@@ -269,7 +272,7 @@ def kept(count: int) -> dict[str, Any]:
         ("POST", CONFIGMAPS, kept(5001), None),
     ],
     ids=["create", "YAML", "apply", "patch", "a set"],
-)  # fmt: skip
+)
 def test_lists_of_more_items_than_can_have_owners_are_refused(
     session: Session, method: str, path: str, body: Any, headers: dict[str, str] | None
 ) -> None:

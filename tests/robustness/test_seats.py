@@ -14,11 +14,12 @@ from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, header
 
 MANY = 40
 PEOPLE = {
-    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRoleBinding",
     "metadata": {"name": "people"},
     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
     "subjects": [{"kind": "User", "name": "pat"}, {"kind": "User", "name": "kim"}],
-}  # fmt: skip
+}
 
 
 @pytest.fixture

@@ -138,10 +138,11 @@ def test_the_forms_of_requests_hold_no_value(planted: Planted) -> None:
 @pytest.mark.parametrize("how", ["simple", "json", "fields", "protobuf", "simple --hex"])
 def test_the_console_shows_no_value(planted: Planted, how: str) -> None:
     for line in (
-        f"get /registry/secrets --prefix -w {how}", f"get / --prefix --limit 300 -w {how}",
+        f"get /registry/secrets --prefix -w {how}",
+        f"get / --prefix --limit 300 -w {how}",
         f"put /registry/secrets/default/a --prev-kv {{}} -w {how}",
         f"del /registry/secrets/default/none --prev-kv -w {how}",
-    ):  # fmt: skip
+    ):
         assert planted.seen(planted.ask("console", command=f"etcdctl {line}")) == []
 
 
@@ -152,9 +153,10 @@ def test_what_a_command_writes_to_a_secret_is_not_told() -> None:
     for line, stdin in (
         (f"etcdctl put /registry/secrets/default/x '{value}'", ""),
         ("etcdctl put /registry/secrets/default/x", value),
-        (f"etcdctl --user root:{VALUE} get a", ""), (f"etcdctl --password={VALUE} get a", ""),
+        (f"etcdctl --user root:{VALUE} get a", ""),
+        (f"etcdctl --password={VALUE} get a", ""),
         ("etcdctl txn", f"\n\nput /registry/secrets/default/x '{value}'\n\n\n"),
-    ):  # fmt: skip
+    ):
         controls.handle("demo", "console", {"command": line, "stdin": stdin})
         session.settle()
     assert VALUE.encode() not in orjson.dumps(session.records())

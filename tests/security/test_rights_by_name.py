@@ -20,16 +20,18 @@ from tests.apiserver_app.cluster import told
 MINE, OTHER = "mine", "other"
 USER = "student"
 GRANT = {
-    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
     "metadata": {"name": "by-name"},
     "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"], "resourceNames": [MINE]}],
-}  # fmt: skip
+}
 BOUND = {
-    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRoleBinding",
     "metadata": {"name": "by-name"},
     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "by-name"},
     "subjects": [{"kind": "User", "name": USER}],
-}  # fmt: skip
+}
 # kinds that the API server itself reads
 SPECS: dict[str, Any] = {
     "apiservices.apiregistration.k8s.io": {"group": "planted.io", "version": "v1"},

@@ -97,7 +97,8 @@ def callers(demo: Demo) -> Iterator[dict[str, tuple[str, dict[str, str]]]]:
         "no token": ("", {"Authorization": "Bearer "}),
         "a password": ("", {"Authorization": f"Basic {driver}"}),
         "a wrong token and a session": (
-            "", {**cookie(demo, driver), "Authorization": "Bearer nothing"},
+            "",
+            {**cookie(demo, driver), "Authorization": "Bearer nothing"},
         ),
         "an expired session": ("", forged(demo, "expired")),
         "another cluster's session": ("", forged(demo, "of another directory")),
@@ -106,7 +107,7 @@ def callers(demo: Demo) -> Iterator[dict[str, tuple[str, dict[str, str]]]]:
         "a viewer's session": ("viewer", cookie(demo, viewer)),
         "a driver's token": ("driver", bearer[driver]),
         "a driver's session": ("driver", cookie(demo, driver)),
-    }  # fmt: skip
+    }
 
 
 EVERYBODY = (

@@ -48,9 +48,7 @@ def measure() -> dict[str, float]:
     segments = [zlib.decompress(one.data) for one in session.backend.segments(before[0] + 1, 10**9)]
     requests = sum(one.count(b'"kind":"request"') for one in segments)
     after = recorder.seq, cluster.store.revision, kernel.steps, host.commits
-    records, revisions, steps, commits = (
-        new - old for new, old in zip(after, before, strict=True)
-    )  # fmt: skip
+    records, revisions, steps, commits = (new - old for new, old in zip(after, before, strict=True))
     per_pod = {
         "requests": requests, "records": records, "revisions": revisions, "kernel steps": steps,
         "bytes of trace": sum(map(len, segments)),

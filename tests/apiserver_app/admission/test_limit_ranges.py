@@ -83,8 +83,7 @@ def test_claim_out_of_bounds_is_refused(cluster: Cluster) -> None:
     spec = {"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]}
     metadata = {"name": "bounds", "namespace": "default"}
     cluster.reader.put("limitranges", {"metadata": metadata, "spec": spec})
-    claim = {"metadata": {"name": "data"},
-             "spec": {"resources": {"requests": {"storage": "2Gi"}}}}  # fmt: skip
+    claim = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "2Gi"}}}}
 
     assert _refusal(cluster, "persistentvolumeclaims", claim).message == (
         'persistentvolumeclaims "data" is forbidden: maximum storage usage per '

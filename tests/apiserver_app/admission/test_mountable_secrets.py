@@ -69,8 +69,9 @@ def test_an_account_that_says_so_lends_its_own_secrets_only(
 
 def test_pull_secrets_are_the_accounts_too(cluster: Cluster) -> None:
     for secret, why in (
-        ("other", f'imagePullSecrets[0].name="other" {WHY[:-6]}imagePullSecret'), ("pull", ""),
-    ):  # fmt: skip
+        ("other", f'imagePullSecrets[0].name="other" {WHY[:-6]}imagePullSecret'),
+        ("pull", ""),
+    ):
         asked = pod(serviceAccountName="strict", imagePullSecrets=[{"name": secret}])
         assert said(cluster, asked) == why
     assert said(cluster, pod(serviceAccountName="strict")) == ""

@@ -54,8 +54,9 @@ class Policies:
         bound = {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": "MutatingAdmissionPolicyBinding",
-            "metadata": {"name": name}, "spec": {"policyName": name},
-        }  # fmt: skip
+            "metadata": {"name": name},
+            "spec": {"policyName": name},
+        }
         answer = self.session.request("POST", f"{GROUP}/mutatingadmissionpolicybindings", bound)
         assert answer.status == 201, answer.text
         self.names.append(name)
@@ -87,9 +88,10 @@ def test_apply_configuration_is_merged(policies: Policies) -> None:
         "app": "web", "env": "prod", "example.com/name": "one",
     }  # fmt: skip
     record = next(
-        one for one in policies.session.records()
+        one
+        for one in policies.session.records()
         if one["kind"] == "plugin" and one["plugin"] == "MutatingAdmissionPolicy"
-    )  # fmt: skip
+    )
     assert record["verdict"] == "change" and record["why"] == "applied: mark"
     (told,) = record["detail"]["policies"]
     assert told["policy"] == "mark" and told["mutations"][0]["patchType"] == "ApplyConfiguration"
@@ -102,8 +104,9 @@ def test_json_patch_is_carried_out_unless_its_test_fails(policies: Policies) -> 
         'value: "yes"}]'
     ))  # fmt: skip
     assert policies.create(app="web").json()["metadata"]["labels"] == {
-        "a.b/c": "yes", "app": "web",
-    }  # fmt: skip
+        "a.b/c": "yes",
+        "app": "web",
+    }
     assert policies.create(app="db").json()["metadata"]["labels"] == {"app": "db"}
 
 

@@ -44,8 +44,9 @@ def test_always_deny_refuses_every_write(operation: str) -> None:
     obj = None if operation == DELETE else CONFIGMAP
     error = refused(cluster, "configmaps", obj, old=CONFIGMAP, operation=operation)
     assert (error.code, error.message) == (
-        403, 'configmaps "a" is forbidden: admission control is denying all modifications',
-    )  # fmt: skip
+        403,
+        'configmaps "a" is forbidden: admission control is denying all modifications',
+    )
     assert [one.plugin for one in cluster.told] == ["AlwaysAdmit", "AlwaysDeny"]
 
 
@@ -227,8 +228,9 @@ def test_events_beyond_the_limit_are_refused_until_time_goes_on() -> None:
     cluster.send("events", event())
     error = refused(cluster, "events", event())
     assert (error.code, error.message) == (
-        429, "limit reached on type Namespace for key default",
-    )  # fmt: skip
+        429,
+        "limit reached on type Namespace for key default",
+    )
     cluster.send("events", event("kube-system"))
     cluster.now += SECOND
     cluster.send("events", event())

@@ -13,13 +13,14 @@ from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 
 SCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 SCALER: Object = {
-    "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+    "apiVersion": "autoscaling/v2",
+    "kind": "HorizontalPodAutoscaler",
     "metadata": {"name": "web"},
     "spec": {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
         "maxReplicas": 3,
     },
-}  # fmt: skip
+}
 RULE: Object = {
     "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
     "resources": ["configmaps"],

@@ -57,8 +57,9 @@ def test_always_deny_refuses_every_write_and_nothing_is_stored() -> None:
     revision, keys = denying.cluster.store.revision, len(denying.cluster.store.range("/").entries)
     answer = denying.request("POST", CONFIGMAPS, configmap("a"))
     assert (answer.status, answer.json()["message"]) == (
-        403, 'configmaps "a" is forbidden: admission control is denying all modifications',
-    )  # fmt: skip
+        403,
+        'configmaps "a" is forbidden: admission control is denying all modifications',
+    )
     assert last_plugins(denying) == ["AlwaysDeny"]
     assert last_gates(denying)[-1] == ("mutating", "deny")
     assert denying.cluster.store.revision == revision
@@ -141,8 +142,9 @@ def test_plugins_are_configured_by_a_file_and_what_it_names(tmp_path: Path) -> N
     body["metadata"] = {"name": "f"}
     answer = configured.request("POST", path, body)
     assert (answer.status, answer.json()["message"]) == (
-        429, "limit reached on type User for key kubernetes-admin",
-    )  # fmt: skip
+        429,
+        "limit reached on type User for key kubernetes-admin",
+    )
 
 
 def test_a_file_of_the_old_form_is_the_node_selectors(tmp_path: Path) -> None:

@@ -217,8 +217,9 @@ def test_params_by_name_and_by_selector(cluster: Cluster) -> None:
     bind(cluster, rule, binding={"paramRef": selected}, paramKind=kind)
     assert refused(cluster, deployment(6)).code == 422
     assert [one["params"] for one in cluster.attributes.run.policies] == [
-        "default/limits", "default/strict",
-    ]  # fmt: skip
+        "default/limits",
+        "default/strict",
+    ]
 
 
 def test_authorizers_are_asked_by_expressions(cluster: Cluster) -> None:

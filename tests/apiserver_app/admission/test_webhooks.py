@@ -158,8 +158,9 @@ def test_a_webhook_of_the_old_review_is_asked_in_it(lab: Lab) -> None:
 
 
 def test_equivalent_versions_are_asked_about_in_the_webhooks_own(lab: Lab) -> None:
-    lab.serve("see", lambda request: patch({"op": "replace", "path": "/spec/maxReplicas",
-                                            "value": 7}))  # fmt: skip
+    lab.serve(
+        "see", lambda request: patch({"op": "replace", "path": "/spec/maxReplicas", "value": 7})
+    )
     rule = {**RULE, "apiGroups": ["autoscaling"], "apiVersions": ["v1"],
             "resources": ["horizontalpodautoscalers"]}  # fmt: skip
     lab.configure("mutating", "see", lab.hook("see", rules=[rule]))
@@ -401,8 +402,9 @@ def test_a_dry_run_asks_only_who_has_no_side_effects(lab: Lab) -> None:
     cluster.context.storage.update(info, changed, old)
     code, status = send(lab, query="?dryRun=All")
     assert (code, status["message"]) == (
-        400, 'admission webhook "check.example.com" does not support dry run'
-    )  # fmt: skip
+        400,
+        'admission webhook "check.example.com" does not support dry run',
+    )
 
 
 def test_a_later_change_has_earlier_webhooks_called_again_if_they_ask_for_it(lab: Lab) -> None:

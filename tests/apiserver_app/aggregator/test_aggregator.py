@@ -233,15 +233,17 @@ def test_an_api_service_without_its_service_says_what_is_missing() -> None:
     assert session.request("POST", services, service).status == 201
     said = 'service/sample in "default" is not listening on port 443'
     assert condition(session, name) == ("False", "ServicePortError", said)
-    session.request("PATCH", f"{services}/sample", {"spec": {"ports": [{"port": 443}]}},
-                    headers=MERGE)  # fmt: skip
+    session.request(
+        "PATCH", f"{services}/sample", {"spec": {"ports": [{"port": 443}]}}, headers=MERGE
+    )
     said = 'cannot find endpointslices for service/sample in "default"'
     assert condition(session, name) == ("False", "EndpointsNotFound", said)
 
 
 def test_a_server_that_does_not_answer_fails_the_discovery_check(session: Session) -> None:
-    wrong = remote("v1.sample.example.com", service={"namespace": "kube-system",
-                                                     "name": "metrics-server"})  # fmt: skip
+    wrong = remote(
+        "v1.sample.example.com", service={"namespace": "kube-system", "name": "metrics-server"}
+    )
     assert session.request("POST", APISERVICES, wrong).status == 201
     status, reason, message = condition(session, "v1.sample.example.com")
     assert (status, reason) == ("False", "FailedDiscoveryCheck")
@@ -265,6 +267,7 @@ def test_the_availability_of_a_server_is_told_as_work_with_its_causes(session: S
     works = [one for one in session.records() if one["kind"] == "work" and one["component"] == name]
     assert works and all(one["key"] == "v1beta1.metrics.k8s.io" for one in works)
     spans = {one["span"] for one in works}
-    said = [one["said"] for one in session.records() if one["kind"] == "done"
-            and one["span"] in spans]  # fmt: skip
+    said = [
+        one["said"] for one in session.records() if one["kind"] == "done" and one["span"] in spans
+    ]
     assert said[-1] == "Passed: all checks passed"

@@ -60,9 +60,10 @@ def definition() -> dict[str, Any]:
     body["spec"]["conversion"] = {
         "strategy": "Webhook",
         "webhook": {
-            "clientConfig": {"service": service}, "conversionReviewVersions": ["v1"],
+            "clientConfig": {"service": service},
+            "conversionReviewVersions": ["v1"],
         },
-    }  # fmt: skip
+    }
     return body
 
 
@@ -125,8 +126,9 @@ def test_a_webhook_that_refuses_or_lies_is_told_of(session: Session, webhook: We
     webhook.answers = {"result": {"status": "Failure", "message": "no way"}}
     answer = session.request("GET", f"{BETA}/one")
     assert (answer.status, answer.json()["message"]) == (
-        500, "conversion webhook for stable.example.com/v1, Kind=CronTab failed: no way",
-    )  # fmt: skip
+        500,
+        "conversion webhook for stable.example.com/v1, Kind=CronTab failed: no way",
+    )
     webhook.answers = {"convertedObjects": []}
     assert session.request("GET", f"{BETA}/one").json()["message"] == (
         "conversion webhook for stable.example.com/v1, Kind=CronTab returned 0 objects, expected 1"

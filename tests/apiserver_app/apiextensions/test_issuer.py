@@ -35,13 +35,14 @@ SOLVER = {
             "properties": {
                 "port": {"x-kubernetes-int-or-string": True, "default": 80},
                 "template": {
-                    "type": "object", "x-kubernetes-embedded-resource": True,
+                    "type": "object",
+                    "x-kubernetes-embedded-resource": True,
                     "x-kubernetes-preserve-unknown-fields": True,
                 },
             },
         },
     },
-}  # fmt: skip
+}
 SPEC = {
     "type": "object",
     "x-kubernetes-validations": [

@@ -160,8 +160,9 @@ def test_server_side_apply_owns_items_of_a_list_by_their_keys(session: Session) 
     second = crontab("applied", env=[{"name": "B", "value": "2"}])
     answer = session.request("PATCH", f"{path}?fieldManager=two", second, headers=APPLY)
     assert answer.json()["spec"]["env"] == [
-        {"name": "A", "value": "1"}, {"name": "B", "value": "2"},
-    ]  # fmt: skip
+        {"name": "A", "value": "1"},
+        {"name": "B", "value": "2"},
+    ]
     other = crontab("applied", env=[{"name": "A", "value": "3"}])
     refused = session.request("PATCH", f"{path}?fieldManager=two", other, headers=APPLY)
     assert refused.status == 409
@@ -222,8 +223,9 @@ def test_a_definition_that_goes_takes_its_objects_along() -> None:
     )  # fmt: skip
     refused = session.request("POST", CRONTABS, crontab("late"))
     assert (refused.status, refused.json()["message"]) == (
-        405, "create not allowed while custom resource definition is terminating",
-    )  # fmt: skip
+        405,
+        "create not allowed while custom resource definition is terminating",
+    )
     session.request("PATCH", f"{CRONTABS}/held", {"metadata": {"finalizers": None}}, headers=MERGE)
     session.wait(10)
     assert session.request("GET", f"{DEFINITIONS}/{NAME}").status == 404

@@ -134,8 +134,9 @@ def test_versions_are_views_of_what_is_stored_once() -> None:
     assert "image" not in answer.json()["spec"]
     found = session.request("GET", f"{CRONTABS}/one").json()
     assert (found["apiVersion"], found["spec"]["image"]) == (
-        "stable.example.com/v1", "my-cron-image",
-    )  # fmt: skip
+        "stable.example.com/v1",
+        "my-cron-image",
+    )
     groups = session.request("GET", "/apis/stable.example.com").json()
     assert groups["preferredVersion"]["version"] == "v1"
     answer = session.request("PATCH", f"{beta}/one", {"spec": {"replicas": 2}}, headers=MERGE)

@@ -40,7 +40,7 @@ def session() -> Session:
     given = flags.parse(
         [f"{AUTHORIZATION}=modes.yaml", f"{AUTHENTICATION}=issuers.yaml"],
         files.__getitem__,
-    )  # fmt: skip
+    )
     return Session(default_inputs(nodes=0, flags=given))
 
 
@@ -101,8 +101,9 @@ def test_authorizers_that_cannot_be_leave_those_there_were(text: str, why: str) 
     run = shared()
     change(run, AUTHORIZATION, text)
     assert told(run, AUTHORIZATION) == (
-        "failed", {"message": "reloading authorization config", "why": why},
-    )  # fmt: skip
+        "failed",
+        {"message": "reloading authorization config", "why": why},
+    )
     assert run.request("GET", PODS, user="viewer").status == 200
     assert run.request("GET", PODS, user="nobody").status == 403
 
@@ -123,8 +124,9 @@ def test_issuers_count_once_they_were_reached() -> None:
     run.wait(16)  # the issuer was reached, and what was found out of the token is forgotten
     assert who(run).json()["status"]["userInfo"]["username"].startswith("two:")
     assert told(run, AUTHENTICATION) == (
-        "synced", {"message": "reloaded authentication config", "issuers": [issuer.URL]},
-    )  # fmt: skip
+        "synced",
+        {"message": "reloaded authentication config", "issuers": [issuer.URL]},
+    )
     assert [line.split()[-1] for line in counted(run, "authentication")][-1] == "1"
 
 

@@ -122,8 +122,9 @@ def test_who_cannot_be_asked_has_no_opinion_or_denies_as_configured() -> None:
 def test_it_resolves_no_rules() -> None:
     found = authorizer(Outside({})).rules_for(JANE, "team")
     assert (found.incomplete, found.error) == (
-        True, "webhook authorizer does not support user rule resolution",
-    )  # fmt: skip
+        True,
+        "webhook authorizer does not support user rule resolution",
+    )
 
 
 # -- configuration -------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ MANY = 10_000_000  # the limit: more than that is refused
 NUMBER, TEXT, BOOL = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
 EITHER = {"x-kubernetes-int-or-string": True}
 PAIR = {
-    "type": "object", "required": ["required"],
+    "type": "object",
+    "required": ["required"],
     "properties": {"required": TEXT, "optional": TEXT},
-}  # fmt: skip
+}
 
 
 def form(name: str) -> dict[str, Any]:

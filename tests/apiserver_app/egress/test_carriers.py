@@ -69,9 +69,10 @@ class Lab:
         self.outbound = Carriers(self.kernel, self.objects, self.rand, nobody, cluster_ca=CA)
         self.asked: list[tuple[str, int, HttpRequest]] = []
         self.objects.put(
-            "services", "hook",
+            "services",
+            "hook",
             spec={"clusterIP": "10.96.7.7", "ports": [{"name": "https", "port": 443}]},
-        )  # fmt: skip
+        )
 
     def back(self, *names: str, ready: bool = True) -> None:
         """Pods behind the Service, which answer on port 8443."""
@@ -276,8 +277,9 @@ def test_an_endpoint_that_is_no_pod_is_asked_over_the_network_by_its_service_nam
 
     lab.outbound.network = Noting()
     lab.objects.put(
-        "endpoints", "hook",
+        "endpoints",
+        "hook",
         subsets=[{"addresses": [{"ip": "10.1.1.1"}], "ports": [{"name": "https", "port": 9443}]}],
-    )  # fmt: skip
+    )
     assert lab.ask() == 'Post "https://hook.team.svc:443/go": noted'
     assert (dials[0].host, dials[0].port, dials[0].name) == ("10.1.1.1", 9443, "hook.team.svc")

@@ -268,8 +268,9 @@ def test_a_cluster_that_is_erased_is_deleted_step_by_step(store_db: None) -> Non
     gone.commit(
         ClusterState("other", 1, "1.33", "", 7, revision=450, volumes={"v": b"z"}),
         [LogRow(n, POD + "b", b"2", None, 1, n - 1, n, 0, False) for n in range(1, 451)],
-        [Segment(1, 1, 0, b"y")], [InputRow(1, 1, 0, 1, b"y")],
-    )  # fmt: skip
+        [Segment(1, 1, 0, b"y")],
+        [InputRow(1, 1, 0, 1, b"y")],
+    )
     old = gone.pk
 
     gone.erase()

@@ -277,16 +277,18 @@ def test_a_namespace_goes_with_all_that_is_in_it() -> None:
 def test_nothing_is_made_in_a_namespace_that_is_going() -> None:
     session = bare_session()
     made = {
-        "apiVersion": "v1", "kind": "Namespace",
+        "apiVersion": "v1",
+        "kind": "Namespace",
         "metadata": {"name": "room", "finalizers": ["example.com/hold"]},
-    }  # fmt: skip
+    }
     session.request("POST", "/api/v1/namespaces", made)
     session.request("DELETE", "/api/v1/namespaces/room")
     answer = session.request("POST", "/api/v1/namespaces/room/configmaps", configmap("x"))
     status = answer.json()
     assert (answer.status, status["details"]["causes"][0]["reason"]) == (
-        403, "NamespaceTerminating",
-    )  # fmt: skip
+        403,
+        "NamespaceTerminating",
+    )
 
 
 def test_what_is_gone_or_never_was_is_not_found(session: Session) -> None:

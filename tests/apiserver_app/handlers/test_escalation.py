@@ -106,8 +106,9 @@ def test_a_binding_to_a_role_one_does_not_hold_is_refused(session: Session) -> N
 def test_a_binding_to_a_role_that_is_not_there_is_not_found(session: Session) -> None:
     answer = post(session, BINDINGS, binding("x", "Role", "gone", "pat"))
     assert (answer.status, answer.json()["message"]) == (
-        404, 'roles.rbac.authorization.k8s.io "gone" not found',
-    )  # fmt: skip
+        404,
+        'roles.rbac.authorization.k8s.io "gone" not found',
+    )
 
 
 def test_who_may_bind_a_role_binds_it_and_no_other(session: Session) -> None:

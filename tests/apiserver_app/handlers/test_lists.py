@@ -108,8 +108,9 @@ def test_an_exact_revision_behind_the_compaction_is_gone() -> None:
     query = f"resourceVersion={revision}&resourceVersionMatch=Exact"
     answer = session.request("GET", f"{CONFIGMAPS}?{query}")
     assert (answer.status, answer.json()["message"]) == (
-        410, "The resourceVersion for the provided list is too old.",
-    )  # fmt: skip
+        410,
+        "The resourceVersion for the provided list is too old.",
+    )
 
 
 def test_an_old_revision_is_shown_exactly_when_asked_for_exactly() -> None:
@@ -133,8 +134,9 @@ def test_the_watch_cache_gives_no_pages(seven: Session) -> None:
     assert len(names(answer)) == 7 and "continue" not in answer.json()["metadata"]
 
 
-@pytest.mark.parametrize("match", ["", "&resourceVersionMatch=NotOlderThan", "&limit=1",
-                                   "&resourceVersionMatch=Exact"])  # fmt: skip
+@pytest.mark.parametrize(
+    "match", ["", "&resourceVersionMatch=NotOlderThan", "&limit=1", "&resourceVersionMatch=Exact"]
+)
 def test_a_revision_yet_to_come_is_too_large(seven: Session, match: str) -> None:
     answer = seven.request("GET", f"{CONFIGMAPS}?resourceVersion=99999{match}")
     status = answer.json()
@@ -182,8 +184,9 @@ def test_a_page_names_no_revision_of_its_own(seven: Session) -> None:
     token = seven.request("GET", f"{CONFIGMAPS}?limit=1").json()["metadata"]["continue"]
     answer = seven.request("GET", f"{CONFIGMAPS}?limit=1&continue={token}&resourceVersion=5")
     assert (answer.status, answer.json()["message"]) == (
-        400, "specifying resource version is not allowed when using continue",
-    )  # fmt: skip
+        400,
+        "specifying resource version is not allowed when using continue",
+    )
     assert (
         seven.request("GET", f"{CONFIGMAPS}?limit=1&continue={token}&resourceVersion=0").status
         == 200

@@ -23,8 +23,9 @@ def policy(name: str, **param_kind: str) -> dict[str, Any]:
         "resources": ["deployments"],
     }  # fmt: skip
     spec: dict[str, Any] = {
-        "matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}],
-    }  # fmt: skip
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "true"}],
+    }
     if param_kind:
         spec["paramKind"] = param_kind
     return {"metadata": {"name": name}, "spec": spec}
@@ -147,9 +148,10 @@ def test_a_budget_without_a_revision_is_not_updated_and_a_service_is_made_by_a_p
 
     refused = session.request("PUT", f"{budgets}/a", budget)
     made = session.request(
-        "PUT", "/api/v1/namespaces/default/services/web",
+        "PUT",
+        "/api/v1/namespaces/default/services/web",
         {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}},
-    )  # fmt: skip
+    )
 
     assert refused.json()["message"] == (
         'poddisruptionbudgets.policy "a" is invalid: metadata.resourceVersion: Invalid value: 0x0: '

@@ -93,8 +93,9 @@ def test_the_query_of_a_delete_counts_only_without_a_body(five: Session) -> None
 def test_a_body_of_another_kind_deletes_nothing(five: Session) -> None:
     answer = five.request("DELETE", f"{CONFIGMAPS}/c0", {"kind": "Pod", "apiVersion": "v1"})
     assert (answer.status, answer.json()["message"]) == (
-        500, 'no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:110"',
-    )  # fmt: skip
+        500,
+        'no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:110"',
+    )
     assert "c0" in left(five)
 
 
@@ -220,12 +221,13 @@ def test_what_only_looks_like_a_number_is_nobodys_bug(five: Session, text: str) 
             "schedule": f"{text} * * * *",
             "jobTemplate": {
                 "spec": {
-                    "completionMode": "Indexed", "completions": 1,
+                    "completionMode": "Indexed",
+                    "completions": 1,
                     "successPolicy": {"rules": [{"succeededIndexes": text}]},
                     "template": {"spec": {"containers": [{"name": "a", "image": "a"}]}},
                 }
             },
         },
-    }  # fmt: skip
+    }
     path = "/apis/batch/v1/namespaces/default/cronjobs"
     assert five.request("POST", path, cron).status == 422

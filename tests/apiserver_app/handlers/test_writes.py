@@ -164,8 +164,9 @@ def test_who_was_too_slow_tries_again_on_the_newer_object(
 ) -> None:
     monkeypatch.setattr(session.cluster.context.storage, "update", Faster(session, 2))
     body = {"data": {"k": "w"}} if method == "PATCH" else configmap("a", k="w")
-    answer = session.request(method, f"{CONFIGMAPS}/a", body, headers=MERGE if method == "PATCH"
-                             else None)  # fmt: skip
+    answer = session.request(
+        method, f"{CONFIGMAPS}/a", body, headers=MERGE if method == "PATCH" else None
+    )
     assert answer.status == 200
     expected = {"k": "w", "by": "0"} if method == "PATCH" else {"k": "w"}
     assert answer.json()["data"] == expected
@@ -230,8 +231,9 @@ def test_an_apply_that_would_create_another_name_than_its_path_says_is_refused(
     path = f"{CONFIGMAPS}/b?fieldManager=me"
     answer = session.request("PATCH", path, configmap("c"), headers=APPLY)
     assert (answer.status, answer.json()["message"]) == (
-        400, "the name of the object (c) does not match the name on the URL (b)",
-    )  # fmt: skip
+        400,
+        "the name of the object (c) does not match the name on the URL (b)",
+    )
 
 
 def test_an_apply_that_means_an_object_that_is_gone_is_a_conflict(session: Session) -> None:
@@ -249,11 +251,12 @@ def may_patch_only(session: Session) -> None:
                    "resources": ["configmaps", "leases"]}],
     }  # fmt: skip
     bound = {
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
         "metadata": {"name": "patcher"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "patcher"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "pat"}],
-    }  # fmt: skip
+    }
     root = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
     assert session.request("POST", f"{root}/roles", role).status == 201
     assert session.request("POST", f"{root}/rolebindings", bound).status == 201
@@ -319,8 +322,9 @@ def test_a_create_that_names_a_revision_is_refused_in_upstreams_words(session: S
         **configmap("b"), "metadata": {"name": "b", "resourceVersion": "7"},
     })  # fmt: skip
     assert (answer.status, answer.json()["message"]) == (
-        500, "resourceVersion should not be set on objects to be created",
-    )  # fmt: skip
+        500,
+        "resourceVersion should not be set on objects to be created",
+    )
 
 
 def test_a_create_with_a_revision_that_is_no_number_is_taken(session: Session) -> None:

@@ -94,9 +94,7 @@ def test_a_lock_is_not_free_while_its_next_holder_has_not_run_and_nobody_gets_ah
     for name in "ab":
         kernel.spawn(name, hold(name))
     drive(kernel)
-    assert seen == [
-        "a", "free after a: False", "b", "free after b: False", "a again"
-    ]  # fmt: skip
+    assert seen == ["a", "free after a: False", "b", "free after b: False", "a again"]
     assert lock.is_free
 
 

@@ -101,7 +101,8 @@ def test_the_bytes_are_those_of_what_is_there_also_after_a_restart() -> None:
 
 def test_limits_are_given_by_name() -> None:
     assert parse(["--limit", "pods=9", "--limit", "namespace-pods=3"]).limits == (
-        ("pods", 9), ("namespace-pods", 3),
-    )  # fmt: skip
+        ("pods", 9),
+        ("namespace-pods", 3),
+    )
     with pytest.raises((OptionError, SystemExit)):
         parse(["--limit", "clouds=9"])

@@ -53,8 +53,9 @@ def test_without_a_token_it_is_anonymous_and_without_a_role_forbidden(site: Sess
     assert 'User "system:serviceaccount:default:default" cannot list' in said["message"]
     said, code = sh(site, f'wget -qO- --header "{TOKEN[4:-1]}" {PODS}', "box")
     assert (code, said.splitlines()[-1]) == (
-        1, "wget: server returned error: HTTP/1.1 403 Forbidden",
-    )  # fmt: skip
+        1,
+        "wget: server returned error: HTTP/1.1 403 Forbidden",
+    )
 
 
 def test_a_wrong_token_is_not_known(site: Session) -> None:

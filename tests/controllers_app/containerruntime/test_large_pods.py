@@ -42,9 +42,10 @@ def test_a_pod_takes_no_more_than_it_may(what: str) -> None:
     session: Session = cluster(nodes=1)
     data = {f"k{n}": "x" * 30_000 for n in range(20)}
     made = session.request(
-        "POST", "/api/v1/namespaces/default/configmaps",
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": data},
-    )  # fmt: skip
+    )
     assert made.status == 201
     spec = {**SPECS[what]}
     container = {"command": ["sleep", "infinity"], **spec.pop("container")}

@@ -53,8 +53,9 @@ def test_a_program_that_the_image_has_not_is_a_start_error() -> None:
     last = state(session)["lastState"]["terminated"]
     assert (last["exitCode"], last["reason"]) == (128, "StartError")
     assert 'exec: "nope": executable file not found in $PATH' in last["message"]
-    assert any(text.startswith("Error: failed to create containerd task") for *_, text in
-               events(session))  # fmt: skip
+    assert any(
+        text.startswith("Error: failed to create containerd task") for *_, text in events(session)
+    )
 
 
 def test_an_attached_client_talks_to_the_containers_shell() -> None:
@@ -114,9 +115,10 @@ def test_containers_of_a_pod_share_an_empty_dir_and_each_restart_begins_anew() -
 def test_a_config_map_is_seen_as_files_and_variables() -> None:
     session = cluster(nodes=1)
     session.request(
-        "POST", "/api/v1/namespaces/default/configmaps",
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
         {"metadata": {"name": "conf"}, "data": {"color": "blue"}},
-    )  # fmt: skip
+    )
     container = script(
         "sleep infinity",
         env=[{"name": "COLOR", "valueFrom": {"configMapKeyRef": {"name": "conf", "key": "color"}}}],

@@ -79,10 +79,11 @@ def conditions(session: Session, name: str = "web") -> dict[str, tuple[str, str,
 def told(session: Session, name: str = "web") -> list[tuple[str, str]]:
     found = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
     return [
-        (one["reason"], one["message"]) for one in found
+        (one["reason"], one["message"])
+        for one in found
         if one["involvedObject"]["kind"] == "HorizontalPodAutoscaler"
         and one["involvedObject"]["name"] == name
-    ]  # fmt: skip
+    ]
 
 
 def wanted(session: Session) -> int:
@@ -188,9 +189,10 @@ def test_a_target_outside_the_bounds_is_brought_inside(plain: Session) -> None:
     reason = "Current number of replicas above Spec.MaxReplicas"
     assert ("SuccessfulRescale", f"New size: 2; reason: {reason}") in told(plain)
     assert conditions(plain)["AbleToScale"] == (
-        "True", "SucceededRescale",
+        "True",
+        "SucceededRescale",
         "the HPA controller was able to update the target scale to 2",
-    )  # fmt: skip
+    )
     body = {"spec": {"replicas": 0}}
     plain.request("PATCH", f"{DEPLOYMENTS}/web", body, headers=MERGE)
     plain.wait(20)
@@ -204,10 +206,11 @@ def test_a_target_that_is_not_there_or_has_no_kind_is_named(plain: Session) -> N
     plain.wait(20)
     assert told(plain) == [("FailedGetScale", 'deployments.apps "web" not found')]
     assert conditions(plain, "odd")["AbleToScale"] == (
-        "False", "FailedGetScale",
+        "False",
+        "FailedGetScale",
         "the HPA controller was unable to get the target's current scale: "
         'no matches for kind "Widget" in group "example.com"',
-    )  # fmt: skip
+    )
 
 
 def test_two_autoscalers_of_the_same_pods_both_stop(measured: Session) -> None:
@@ -216,9 +219,10 @@ def test_two_autoscalers_of_the_same_pods_both_stop(measured: Session) -> None:
     autoscale(measured, "twin")
     measured.wait(40)
     assert conditions(measured, "twin")["ScalingActive"] == (
-        "False", "AmbiguousSelector",
+        "False",
+        "AmbiguousSelector",
         "pods by selector app=web are controlled by multiple HPAs: [default/twin default/web]",
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,9 +289,10 @@ def pod(name: str, *, ready: bool = True, phase: str = "Running") -> dict[str, A
     condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": old}
     container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
     return {
-        "metadata": {"name": name, "namespace": "default"}, "spec": {"containers": [container]},
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [container]},
         "status": {"phase": phase, "startTime": old, "conditions": [condition]},
-    }  # fmt: skip
+    }
 
 
 NOW = 1_750_000_000 * SECOND
@@ -330,7 +335,7 @@ def limited(
     rules = {
         "scaleUp": {"policies": [], "selectPolicy": "Max", "stabilizationWindowSeconds": 0},
         "scaleDown": {"policies": [], "selectPolicy": "Max"},
-    }  # fmt: skip
+    }
     for side, more in behavior.items():
         rules[side] |= more
     history = history or limits.History()

@@ -31,9 +31,10 @@ def roll_out(lab: Lab) -> None:
     """Start what is created and end what is deleted until nothing moves any more."""
     for _ in range(40):
         waiting = [
-            pod for pod in lab.all("pods")
+            pod
+            for pod in lab.all("pods")
             if meta.is_deleting(pod) or pod["status"].get("phase") == "Pending"
-        ]  # fmt: skip
+        ]
         if not waiting:
             return
         lab.start_pods()
@@ -109,8 +110,9 @@ def test_its_status_follows_the_pods_until_it_is_complete(lab: Lab) -> None:
     assert condition(lab, "Available")["message"] == "Deployment has minimum availability."
     progressing = condition(lab, "Progressing")
     assert (progressing["reason"], progressing["message"]) == (
-        "NewReplicaSetAvailable", f'ReplicaSet "{name}" has successfully progressed.',
-    )  # fmt: skip
+        "NewReplicaSetAvailable",
+        f'ReplicaSet "{name}" has successfully progressed.',
+    )
 
 
 def test_reconciling_it_again_changes_nothing(lab: Lab) -> None:
@@ -282,8 +284,9 @@ def test_a_name_that_a_stranger_has_is_a_collision_and_gives_another_hash(lab: L
 def test_annotations_go_along_but_for_the_bookkeeping(lab: Lab) -> None:
     body = deployment("web", 1)
     body["metadata"]["annotations"] = {
-        "team": "blue", "kubectl.kubernetes.io/last-applied-configuration": "{}",
-    }  # fmt: skip
+        "team": "blue",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    }
     lab.create("deployments.apps", body)
     [item] = lab.all("replicasets.apps")
     assert meta.annotations_of(item)["team"] == "blue"

@@ -69,9 +69,10 @@ def test_in_foreground_a_whole_tree_goes_leaves_first(lab: Lab) -> None:
     lab.run(2)
     assert lab.names("deployments.apps") == lab.names("replicasets.apps") == lab.names("pods") == []
     deleted = [
-        fields[2] for fields in lab.records("write")
+        fields[2]
+        for fields in lab.records("write")
         if fields[1] == "delete" and fields[2] in ("pods", "replicasets.apps", "deployments.apps")
-    ]  # fmt: skip
+    ]
     assert deleted == ["pods", "replicasets.apps", "deployments.apps"]
 
 

@@ -85,10 +85,11 @@ def test_an_aggregated_server_that_does_not_answer_holds_it_up(lab: Lab) -> None
     assert lab.names("configmaps", "team") == []
     found = condition(lab, "team", "NamespaceDeletionDiscoveryFailure")
     assert (found["status"], found["reason"], found["message"]) == (
-        "True", "DiscoveryFailed",
+        "True",
+        "DiscoveryFailed",
         "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of "
         "server APIs: away.example.com/v1: stale GroupVersion discovery: away.example.com/v1",
-    )  # fmt: skip
+    )
     lab.delete("apiservices.apiregistration.k8s.io", "v1.away.example.com", "")
     lab.run(90)
     assert lab.find("namespaces", "team", "") is None
@@ -109,9 +110,10 @@ def test_a_finalizer_on_content_is_named(lab: Lab) -> None:
     )
     found = condition(lab, "team", "NamespaceContentRemaining")
     assert (found["status"], found["reason"], found["message"]) == (
-        "True", "SomeResourcesRemain",
+        "True",
+        "SomeResourcesRemain",
         "Some resources are remaining: configmaps. has 1 resource instances",
-    )  # fmt: skip
+    )
     lab.patch("configmaps", "held", {"metadata": {"finalizers": None}}, "team")
     lab.run(60)
     assert lab.find("namespaces", "team", "") is None

@@ -141,8 +141,9 @@ def test_pods_leave_an_unreachable_node_after_their_toleration(lab: Lab) -> None
         item for item in old["status"]["conditions"] if item["type"] == "DisruptionTarget"
     )
     assert (target["reason"], target["message"]) == (
-        "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint",
-    )  # fmt: skip
+        "DeletionByTaintManager",
+        "Taint manager: deleting due to NoExecute taint",
+    )
     assert ("TaintManagerEviction", f"Marking for deletion Pod default/{name}", 1) in (
         lab.events("Pod")
     )

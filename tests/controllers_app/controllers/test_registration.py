@@ -36,9 +36,10 @@ def test_a_revision_is_told_with_the_controllers_whose_cache_it_reached(lab: Lab
         }},
     }))  # fmt: skip
     [told] = [
-        fields[3] for fields in lab.records("watch")
+        fields[3]
+        for fields in lab.records("watch")
         if fields[1] == "ADDED" and fields[2] == "replicasets.apps"
-    ]  # fmt: skip
+    ]
     assert {"deployment", "replicaset", "garbagecollector"} <= set(told)
     assert "endpoints" not in told
 

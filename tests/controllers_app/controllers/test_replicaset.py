@@ -29,8 +29,9 @@ def test_it_creates_the_pods_of_its_template_in_slow_start_batches(lab: Lab) -> 
     ]  # fmt: skip
     said = lab.done("replicaset")[0]
     assert said == (
-        "ok", "wants 10, has 0: creates 10 (slow start 1, 2, 4, 3); writes its status",
-    )  # fmt: skip
+        "ok",
+        "wants 10, has 0: creates 10 (slow start 1, 2, 4, 3); writes its status",
+    )
     lab.assert_no_slips()
 
 
@@ -211,13 +212,15 @@ def test_what_it_did_leads_back_to_the_request_that_caused_it(lab: Lab) -> None:
         one.rev for one in records if one.kind == "write" and one.resource == "replicasets.apps"
     )
     work = next(
-        one.seq for one in records
+        one.seq
+        for one in records
         if one.kind == "work" and one.component == "replicaset" and first in one.revs
-    )  # fmt: skip
+    )
     [create] = [
-        one for one in records
+        one
+        for one in records
         if one.kind == "request" and one.verb == "create" and one.resource == "pods"
-    ]  # fmt: skip
+    ]
     assert create.parent == work
     assert meta.name_of(owner) == "web"
 

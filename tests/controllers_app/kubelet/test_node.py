@@ -104,9 +104,10 @@ def test_a_pod_whose_node_has_no_range_of_addresses_yet_tries_every_ten_seconds(
     addresses.take = take
     session.wait(15)
     failed = [
-        one["t"] for one in session.records()
+        one["t"]
+        for one in session.records()
         if one["kind"] == "kubelet" and (one["step"], one["state"]) == ("network", "fail")
-    ]  # fmt: skip
+    ]
     gaps = {round((after - before) / 1e6) for before, after in itertools.pairwise(failed)}
     assert len(failed) > 4 and gaps == {10}
     found = session.request("GET", "/api/v1/namespaces/default/pods").json()["items"]

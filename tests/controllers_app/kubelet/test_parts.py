@@ -176,8 +176,9 @@ def test_the_other_probes_wait_for_the_startup_probe() -> None:
         "livenessProbe": {"periodSeconds": 1, "failureThreshold": 1},
     }
     assert told(spec, ready_seconds=7.0, unhealthy_after_seconds=0.0)[2:4] == [
-        (10.1, "started"), (10.1, "ready"),
-    ]  # fmt: skip
+        (10.1, "started"),
+        (10.1, "ready"),
+    ]
 
 
 def test_a_failing_liveness_probe_kills_at_its_threshold() -> None:

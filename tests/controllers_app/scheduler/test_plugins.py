@@ -345,9 +345,7 @@ def test_default_spreading_counts_the_owners_pods_on_nodes_and_in_zones() -> Non
     nodes = which.order()
     raw = plugin.score_all(plugin.prepare_score(info, nodes, which), info, nodes)
     assert raw == [crowded, free]
-    assert scores(plugin, which, info) == [
-        100 * (crowded + free - crowded) // crowded, 100
-    ]  # fmt: skip
+    assert scores(plugin, which, info) == [100 * (crowded + free - crowded) // crowded, 100]
 
 
 def test_pods_on_their_way_out_do_not_count_for_spreading() -> None:

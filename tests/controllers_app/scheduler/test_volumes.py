@@ -72,9 +72,10 @@ def said(session: Session, name: str = "web") -> tuple[str, str]:
 
 def told(session: Session, phase: str) -> list[dict[str, Any]]:
     return [
-        one["detail"] for one in session.records()
+        one["detail"]
+        for one in session.records()
         if one["kind"] == "schedule" and one["phase"] == phase
-    ]  # fmt: skip
+    ]
 
 
 def claim_of(session: Session, name: str = "data") -> dict[str, Any]:
@@ -93,8 +94,9 @@ def test_a_pod_waits_for_its_claim_to_be_there_and_then_to_be_bound() -> None:
     unbound = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims."
     assert said(session) == ("Unschedulable", f"{unbound} {HOPELESS}".format(2))
     assert told(session, "filter")[-1]["refused"] == [
-        "VolumeBinding", "pod has unbound immediate PersistentVolumeClaims",
-    ]  # fmt: skip
+        "VolumeBinding",
+        "pod has unbound immediate PersistentVolumeClaims",
+    ]
     assert told(session, "fail")[-1]["unschedulable"] == ["VolumeBinding"]
     post(session, CLASSES, storage_class(mode="Immediate"))
     session.wait(20)
@@ -154,8 +156,9 @@ def test_a_free_volume_is_reserved_on_the_node_that_reaches_it_and_never_twice()
     found = {get(session, name)["spec"]["nodeName"] for name in ("one", "two")}
     assert found == {"node-1", "node-3"}
     assert {claim_of(session, name)["spec"]["volumeName"] for name in ("data", "more")} == {
-        "large", "right",
-    }  # fmt: skip
+        "large",
+        "right",
+    }
     post(session, CLAIMS, claim("third"))
     create(session, user("three", "third"))
     none = "0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind."

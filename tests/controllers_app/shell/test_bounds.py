@@ -103,16 +103,16 @@ ENDLESS = {
     "an end that is cut off": BIG + "while true; do y=${x%%*a*b}; done",
     "many brackets": BIG.replace("aaaaaaaa", "'[[[[[[[['") + "while true; do echo $x; done",
     "very many semicolons": "x=';;;;;;;;'; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do x=$x$x; "
-    "done; while true; do echo a | sed \"$x\"; done",
+    'done; while true; do echo a | sed "$x"; done',
     "sed over a large file": "seq 1 100000 > /tmp/x; while true; do "
     "sed -e 's/1/2/g;s/2/3/g;s/3/4/g' /tmp/x > /tmp/y; done",
     "sed of one long line": BIG + "while true; do echo $x | sed 's/a/b/g;s/b/c/g'; done",
-    "awk of one long text": "awk 'BEGIN {x = \"aaaa\"; while (length(x) < 100000) x = x x; "
-    "while (1) {y = x; gsub(/a/, \"b\", y)}}'",
+    "awk of one long text": 'awk \'BEGIN {x = "aaaa"; while (length(x) < 100000) x = x x; '
+    'while (1) {y = x; gsub(/a/, "b", y)}}\'',
     "awk of one long expression": "awk \"BEGIN {while (1) x = $(yes '1+' | head -2000 | "
     "tr -d '\\n') 1}\"",
     "awk that formats": "awk 'BEGIN {while (1) x = sprintf(\"%9999d%9999d%9999d\", 1, 2, 3)}'",
-    "awk with a format of its own": "awk 'BEGIN {CONVFMT = \"%1000000000d\"; x = 1.5; x = x \"\"}'",
+    "awk with a format of its own": 'awk \'BEGIN {CONVFMT = "%1000000000d"; x = 1.5; x = x ""}\'',
     "sorting": "seq 1 90000 > /tmp/s; while true; do sort -rn /tmp/s > /dev/null; done",
     "counting": "seq 1 90000 > /tmp/s; while true; do cat -n /tmp/s | cut -c3- | tr 1 2 | "
     "uniq -c | wc; done",
@@ -138,15 +138,15 @@ ENDLESS = {
     "words of many": BIG + "while true; do set -- " + "$x " * 500 + "; done",
     "separators": BIG + "IFS=$x; while true; do set -- $x$x; done",
     "arithmetic in arithmetic": "x='1'; for i in $(seq 100); do x='$(( '$x' ))'; done; "
-    "eval \"echo $x\"; echo $((" + "9" * 5000 + "))",
+    'eval "echo $x"; echo $((' + "9" * 5000 + "))",
     "files of files": "cd /; while true; do echo /*/* /*/*/* /*/*/*/*; done",
     "a function in itself": "f() { f; }; f; g() { $(g); }; g",
     "a program in itself": "x='eval \"$x\"'; eval \"$x\"; echo 'sh /tmp/e' > /tmp/e; sh /tmp/e",
     "a deep program": "f() { " + "{ " * 20 + "f; " + "} ;" * 20 + "}; f",
     "a fork bomb": "f() { f | f & }; f; g() { g & g & g & g; }; g; wait",
     "many jobs": "while true; do true & done",
-    "a large program": BIG.replace("aaaaaaaa", "'x=1; y=2'") + "while true; do eval \"$x\"; done",
-    "a program that goes on": "(echo \"'\"; yes) | sh",
+    "a large program": BIG.replace("aaaaaaaa", "'x=1; y=2'") + 'while true; do eval "$x"; done',
+    "a program that goes on": '(echo "\'"; yes) | sh',
     "appending": "while true; do echo abcdefgh >> /tmp/a; done",
     "tee": "yes | tee /tmp/a > /dev/null",
     "reading a large file": "seq 1 200000 > /tmp/s; while read x; do :; done < /tmp/s",
@@ -155,7 +155,7 @@ ENDLESS = {
     "digging": "while true; do mkdir -p $(yes d/ | head -2000 | tr -d '\\n'); done",
     "a here document": BIG + "while true; do cat <<E\n$x\nE\ndone",
     "a trap": "trap 'kill $$' TERM; kill $$; trap 'kill $$; kill $$' TERM; kill $$",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", ENDLESS)

@@ -35,9 +35,9 @@ def test_what_was_compacted_and_old_records_go_step_by_step(
     monkeypatch.setattr(store.backend, "forget", forgets)
     session.request("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
     for number in range(200):
-        session.request("PUT", f"{CONFIGMAPS}/a", {
-            "metadata": {"name": "a"}, "data": {"n": str(number)}
-        })  # fmt: skip
+        session.request(
+            "PUT", f"{CONFIGMAPS}/a", {"metadata": {"name": "a"}, "data": {"n": str(number)}}
+        )
     session.wait(housekeeping.COMPACT_SECONDS)
     assert len(cleared) > 4 and all(until - after <= 50 for after, until, _ in cleared)
     assert [one[0] for one in cleared[1:]] == [one[1] for one in cleared[:-1]]

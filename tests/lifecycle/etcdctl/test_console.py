@@ -203,8 +203,9 @@ def test_built_in_kinds_are_shown_in_protobuf_and_come_back(plain: Shell) -> Non
 def test_a_valid_object_that_is_put_is_served_and_watched(plain: Shell) -> None:
     session = plain.session
     watch = session.request("GET", f"{CONFIGMAPS}?watch=1&resourceVersion=0", settle=False)
-    body = orjson.dumps({**configmap("mine", a="1"), "metadata": {"name": "mine",
-                         "namespace": "default"}}).decode()  # fmt: skip
+    body = orjson.dumps(
+        {**configmap("mine", a="1"), "metadata": {"name": "mine", "namespace": "default"}}
+    ).decode()
     assert plain("put /registry/configmaps/default/mine", body) == "OK\n"
     found = session.request("GET", f"{CONFIGMAPS}/mine").json()
     assert found["data"] == {"a": "1"}
@@ -240,8 +241,9 @@ def test_an_object_overwritten_by_garbage_is_gone_for_those_who_watch() -> None:
     watch = session.request("GET", f"{CONFIGMAPS}?watch=1", settle=False)
     shell("put /registry/configmaps/default/good garbage")
     assert [kind for kind, obj in events(watch) if obj["metadata"]["name"] == "good"] == [
-        "ADDED", "DELETED",
-    ]  # fmt: skip
+        "ADDED",
+        "DELETED",
+    ]
     assert session.request("GET", f"{CONFIGMAPS}/good").status == 500
 
 

@@ -28,8 +28,9 @@ def test_a_member_is_unstarted_until_the_etcd_of_its_node_runs(shell: Shell) -> 
     assert " added to cluster " in said.splitlines()[0]
     assert f'ETCD_INITIAL_CLUSTER="node-1=https://10.0.0.11:2380,node-2={SECOND}:2380"' in said
     assert [row[1:] for row in table(shell)] == [
-        first[1:], ["unstarted", "", f"{SECOND}:2380", "", "false"],
-    ]  # fmt: skip
+        first[1:],
+        ["unstarted", "", f"{SECOND}:2380", "", "false"],
+    ]
     shell.session.wait(4)
     second = table(shell)[1]
     assert second[1:] == ["started", "node-2", f"{SECOND}:2380", f"{SECOND}:2379", "false"]
@@ -56,9 +57,10 @@ def test_the_membership_outlives_a_restart(shell: Shell) -> None:
     shell.session.restart()
     shell.session.wait(4)
     assert [(row[1], row[2], row[-1]) for row in table(shell)] == [
-        ("started", "node-1", "false"), ("unstarted", "", "true"),
+        ("started", "node-1", "false"),
+        ("unstarted", "", "true"),
         ("started", table(shell)[2][2], "false"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_learner_is_promoted_once_it_has_started(shell: Shell) -> None:

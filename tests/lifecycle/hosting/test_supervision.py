@@ -30,8 +30,9 @@ def sleeper() -> child.Child:
     with worker_end:
         process = subprocess.Popen(
             [sys.executable, "-S", "-c", "import sys; sys.stdin.read()"],
-            stdin=worker_end.fileno(), stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdin=worker_end.fileno(),
+            stdout=subprocess.DEVNULL,
+        )
     return child.Child(process, edge_end)
 
 

@@ -33,9 +33,10 @@ def told(session: Session, seq: int = 10**9) -> dict[str, Any]:
 
 def names(keyframe: dict[str, Any], resource: str = "configmaps") -> list[str]:
     return [
-        one["name"] for one in keyframe["records"]
+        one["name"]
+        for one in keyframe["records"]
         if one["kind"] == "write" and one["resource"] == resource and one["name"][:2] == "a-"
-    ]  # fmt: skip
+    ]
 
 
 def test_a_keyframe_has_the_newest_write_of_each_object_and_says_whose_it_was(

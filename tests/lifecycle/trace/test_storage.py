@@ -31,9 +31,10 @@ def test_what_is_packed_is_unpacked() -> None:
 
 def test_a_write_comes_with_its_object_and_a_delete_with_the_last(session: Session) -> None:
     written = [
-        one for one in session.records()
+        one
+        for one in session.records()
         if one["kind"] == "write" and one["resource"] == "configmaps" and one["name"] == "a"
-    ]  # fmt: skip
+    ]
     assert [one["op"] for one in written] == ["create", "delete"]
     assert written[0]["object"]["metadata"]["resourceVersion"] == str(written[0]["rev"])
     assert written[1]["object"] == written[0]["object"]

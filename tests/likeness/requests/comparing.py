@@ -42,9 +42,10 @@ def sendable(stored: dict[str, Any]) -> dict[str, Any]:
     """The stored object as somebody would send it back."""
     uid = stored["metadata"]["uid"]
     kept = {
-        name: value for name, value in stored["metadata"].items()
+        name: value
+        for name, value in stored["metadata"].items()
         if name not in (*_OF_THE_MOMENT, "managedFields")
-    }  # fmt: skip
+    }
     out: dict[str, Any] = json.loads(json.dumps({**stored, "metadata": kept}).replace(uid, UID))
     return out
 

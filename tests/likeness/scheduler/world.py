@@ -133,9 +133,10 @@ class World:
         if found["node"]:
             found["outcome"] = "bound"
         names = [
-            one["persistentVolumeClaim"]["claimName"] for one in pod["spec"].get("volumes", ())
+            one["persistentVolumeClaim"]["claimName"]
+            for one in pod["spec"].get("volumes", ())
             if "persistentVolumeClaim" in one
-        ]  # fmt: skip
+        ]
         claims = {one["metadata"]["name"]: one for one in self._items(_CLAIMS)}
         found["volumes"] = {
             name: claims[name]["spec"].get("volumeName") for name in names if name in claims
@@ -177,16 +178,18 @@ class World:
 
     def _leaving(self) -> set[str]:
         return {
-            one["metadata"]["name"] for one in self._items("/api/v1/pods")
+            one["metadata"]["name"]
+            for one in self._items("/api/v1/pods")
             if one["metadata"].get("deletionTimestamp")
-        }  # fmt: skip
+        }
 
     def _event(self, pod: Object) -> str | None:
         events = [
-            one for one in self._items("/api/v1/events")
+            one
+            for one in self._items("/api/v1/events")
             if one["reason"] == "FailedScheduling"
             and one["involvedObject"].get("uid") == pod["metadata"]["uid"]
-        ]  # fmt: skip
+        ]
         events.sort(key=lambda one: one.get("eventTime") or one.get("firstTimestamp") or "")
         return events[0]["message"] if events else None
 

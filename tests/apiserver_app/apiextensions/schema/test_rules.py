@@ -49,9 +49,7 @@ def refusal(session: Session, name: str, **spec: Any) -> str:
 
 
 def test_a_rule_that_does_not_hold_says_its_message(session: Session) -> None:
-    assert refusal(session, "x", replicas=7) == (
-        'spec: Invalid value: "object": seven is taken'
-    )  # fmt: skip
+    assert refusal(session, "x", replicas=7) == ('spec: Invalid value: "object": seven is taken')
     assert refusal(session, "forbidden") == (
         "<nil>: Invalid value: \"object\": failed rule: self.metadata.name != 'forbidden'"
     )
@@ -109,9 +107,10 @@ def test_what_did_not_change_is_only_warned_of() -> None:
 
 def test_a_field_or_a_text_that_is_called_old_self_is_no_old_value() -> None:
     schema = {
-        "type": "object", "properties": {"oldSelf": {"type": "string"}},
+        "type": "object",
+        "properties": {"oldSelf": {"type": "string"}},
         "x-kubernetes-validations": [{"rule": "self.oldSelf != 'oldSelf'"}],
-    }  # fmt: skip
+    }
     asked = rules.Rules(structural.build(schema), Release(33))
     assert asked.check({"oldSelf": "other"}, None).errs == []
     assert len(asked.check({"oldSelf": "oldSelf"}, None).errs) == 1

@@ -98,12 +98,13 @@ def test_operations_are_described_as_upstream_describes_them() -> None:
     found = {
         paths[f"/api/v1/{path}"][method]["description"]
         for path, method in (
-            ("componentstatuses", "get"), ("namespaces/{namespace}/endpoints", "post"),
+            ("componentstatuses", "get"),
+            ("namespaces/{namespace}/endpoints", "post"),
             ("namespaces/{namespace}/events", "post"),
             ("namespaces/{namespace}/pods/{name}/status", "put"),
             ("namespaces/{namespace}/pods/{name}/binding", "post"),
         )
-    }  # fmt: skip
+    }
     assert found == {
         "list objects of kind ComponentStatus", "create Endpoints", "create an Event",
         "replace status of the specified Pod", "create binding of a Pod",
@@ -140,8 +141,9 @@ def test_enums_and_defaults_are_those_of_1_33_4() -> None:
         "type": "string", "default": "TCP", "enum": ["SCTP", "TCP", "UDP"],
     }  # fmt: skip
     assert field(f"{core}PodSpec", "restartPolicy") == {
-        "type": "string", "enum": ["Always", "Never", "OnFailure"],
-    }  # fmt: skip
+        "type": "string",
+        "enum": ["Always", "Never", "OnFailure"],
+    }
     said = schemas[f"{core}PodSpec"]["properties"]["restartPolicy"]["description"]
     assert said.endswith('Possible enum values:\n - `"Always"`\n - `"Never"`\n - `"OnFailure"`')
     modes = field(f"{core}PersistentVolumeClaimSpec", "accessModes")["items"]
@@ -149,14 +151,16 @@ def test_enums_and_defaults_are_those_of_1_33_4() -> None:
     assert field(f"{core}ContainerPort", "containerPort")["default"] == 0
     assert "default" not in field(f"{core}ContainerPort", "hostPort")
     assert field(f"{core}Pod", "metadata") == {
-        "default": {}, "allOf": [{"$ref": f"#/components/schemas/{meta}ObjectMeta"}],
-    }  # fmt: skip
+        "default": {},
+        "allOf": [{"$ref": f"#/components/schemas/{meta}ObjectMeta"}],
+    }
     assert "default" not in field(f"{meta}ObjectMeta", "creationTimestamp")
     quantity = {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.api.resource.Quantity"}
     assert field(f"{core}ResourceRequirements", "limits")["additionalProperties"] == quantity
     assert field(f"{meta}ObjectMeta", "labels")["additionalProperties"] == {
-        "type": "string", "default": "",
-    }  # fmt: skip
+        "type": "string",
+        "default": "",
+    }
 
 
 def test_the_operation_on_a_collection_is_named_as_generated_clients_know_it() -> None:

@@ -162,11 +162,12 @@ def test_program_that_is_not_there_is_said_on_the_error_channel(lab: Lab) -> Non
         ("none/exec?command=x", 404, 'pods "none" not found'),
         ("web/exec?command=x&container=no", 400, "container no is not valid for pod web"),
         (
-            "two/exec?command=x", 400,
+            "two/exec?command=x",
+            400,
             "a container name must be specified for pod two, choose one of: [a b gone]",
         ),
     ],
-)  # fmt: skip
+)
 def test_refusal_is_a_whole_status(lab: Lab, path: str, code: int, message: str) -> None:
     answer = lab.open(path, {**SOCKET, "sec-websocket-protocol": "v5.channel.k8s.io"})
     assert answer.status == code

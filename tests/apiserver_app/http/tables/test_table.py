@@ -278,12 +278,8 @@ def test_rows_carry_the_object_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("key", "minor", "name"),
-    [
-        (key, minor, name)
-        for key, late in forms.SINCE.items()
-        for name, minor in late.items()
-    ],
-)  # fmt: skip
+    [(key, minor, name) for key, late in forms.SINCE.items() for name, minor in late.items()],
+)
 def test_columns_that_came_later_are_not_there_before(key: str, minor: int, name: str) -> None:
     for given, there in (
         ({"release": Release(minor - 1)}, False), ({"release": Release(minor)}, True), ({}, True),

@@ -181,8 +181,9 @@ def test_bodies_of_subresources_are_found_by_kind(served: kinds.Resources) -> No
 
     assert request is not None
     assert (request.plural, request.definition) == (
-        "", "io.k8s.api.authentication.v1.TokenRequest",
-    )  # fmt: skip
+        "",
+        "io.k8s.api.authentication.v1.TokenRequest",
+    )
 
 
 def test_preferred_version_is_the_one_found_by_key(served: kinds.Resources) -> None:

@@ -30,8 +30,9 @@ def from_yaml(text: str) -> Any:
 @pytest.mark.parametrize("content_type", ["", "application/json", "application/json; charset=x"])
 def test_body_is_json_unless_it_says_yaml(content_type: str) -> None:
     assert bodies.decode(b'{"a":[1,"\xc3\xa9",null]}', content_type) == (
-        {"a": [1, "é", None]}, [],
-    )  # fmt: skip
+        {"a": [1, "é", None]},
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,8 +144,9 @@ def test_plain_words_mean_what_goyaml_takes_them_for() -> None:
 
 def test_json_is_yaml() -> None:
     assert from_yaml('{"kind": "Pod", "spec": {"a": [1, 2.5, "x"]}}') == {
-        "kind": "Pod", "spec": {"a": [1, 2.5, "x"]},
-    }  # fmt: skip
+        "kind": "Pod",
+        "spec": {"a": [1, 2.5, "x"]},
+    }
 
 
 def test_keys_become_strings() -> None:

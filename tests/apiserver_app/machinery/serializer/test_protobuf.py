@@ -102,8 +102,9 @@ def test_inlined_and_special_messages_of_kubectl_are_read() -> None:
     paths = recorded("Ingress")["spec"]["rules"][0]["http"]["paths"]
     assert paths[0]["backend"]["service"]["port"] == {"number": 80}
     assert recorded("HorizontalPodAutoscaler", "v2")["spec"]["metrics"][0]["resource"] == {
-        "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80},
-    }  # fmt: skip
+        "name": "cpu",
+        "target": {"type": "Utilization", "averageUtilization": 80},
+    }
 
 
 def test_reviews_and_token_requests_of_kubectl_are_read() -> None:
@@ -169,7 +170,7 @@ def test_volume_sources_and_probe_handlers_are_inlined() -> None:
         "containers": [
             {"name": "c", "livenessProbe": {"httpGet": {"path": "/ok", "port": "http"}}},
         ],
-    }  # fmt: skip
+    }
 
 
 def test_micro_times_raw_fields_and_negative_numbers() -> None:
@@ -183,9 +184,10 @@ def test_micro_times_raw_fields_and_negative_numbers() -> None:
         {"manager": "kubectl", "fieldsV1": {"f:spec": {}}}
     ]
     assert lease["spec"] == {
-        "holderIdentity": "me", "leaseDurationSeconds": -1,
+        "holderIdentity": "me",
+        "leaseDurationSeconds": -1,
         "renewTime": "2022-02-16T15:53:28.123456Z",
-    }  # fmt: skip
+    }
 
 
 def test_raw_extension_may_hold_json_or_protobuf_again() -> None:

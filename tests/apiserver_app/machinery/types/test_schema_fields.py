@@ -43,7 +43,7 @@ _LATER = {
     "core.v1.PersistentVolumeClaimStatus": "healthStatus",
     "core.v1.PodSpec": "evictionResponders hostnameOverride schedulingGroup",
     "core.v1.PodStatus": "allocatedResources extendedResourceClaimStatus "
-                         "nodeAllocatableResourceClaimStatuses resources volumeHealth",
+    "nodeAllocatableResourceClaimStatuses resources volumeHealth",
     "core.v1.ProjectedVolumeSource": "defaultUser",
     "core.v1.ResourceHealth": "message",
     "core.v1.SecretVolumeSource": "defaultUser",
@@ -77,7 +77,7 @@ _LATER = {
     "resource.v1beta2.ResourceSliceSpec": _SLICE,
     "storage.v1.CSIDriverSpec": "preventPodSchedulingIfMissing serviceAccountTokenInSecrets",
     "storage.v1.CSINode": "status",
-}  # fmt: skip
+}
 
 
 def _unknown(version: str) -> dict[str, str]:

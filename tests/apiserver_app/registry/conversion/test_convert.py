@@ -36,8 +36,9 @@ def test_a_v1_autoscaler_is_a_v2_autoscaler_with_one_metric(session: Session) ->
     body = hpa("v1", "a", targetCPUUtilizationPercentage=60)
     made = session.request("POST", V1, body).json()
     assert (made["apiVersion"], made["spec"]["targetCPUUtilizationPercentage"]) == (
-        "autoscaling/v1", 60,
-    )  # fmt: skip
+        "autoscaling/v1",
+        60,
+    )
     seen = session.request("GET", f"{V2}/a").json()
     assert (seen["apiVersion"], seen["spec"]["metrics"]) == ("autoscaling/v2", [cpu(60)])
     assert "targetCPUUtilizationPercentage" not in seen["spec"]
@@ -73,11 +74,10 @@ def test_what_is_measured_is_shown_in_both(session: Session) -> None:
     session.request("POST", V2, hpa("v2", "c", metrics=[cpu(50)]))
     current = {"averageUtilization": 33, "averageValue": "300m"}
     status = {
-        "currentReplicas": 1, "desiredReplicas": 2,
-        "currentMetrics": [
-            {"type": "Resource", "resource": {"name": "cpu", "current": current}}
-        ],
-    }  # fmt: skip
+        "currentReplicas": 1,
+        "desiredReplicas": 2,
+        "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": current}}],
+    }
     answer = session.request("PATCH", f"{V2}/c/status", {"status": status}, headers=MERGE)
     assert answer.status == 200
     seen = session.request("GET", f"{V1}/c").json()

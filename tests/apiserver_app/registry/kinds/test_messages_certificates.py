@@ -58,8 +58,9 @@ def of(key: tuple[str, str, str]) -> Strategy:
 def said(key: tuple[str, str, str], name: str, **fields: object) -> list[str]:
     strategy, ctx = of(key), strategies.context()
     namespace = "default" if strategy.info.namespaced else None
-    obj = strategies.named(strategy.info.kind, strategy.info.api_version, name,
-                           namespace=namespace, **fields)  # fmt: skip
+    obj = strategies.named(
+        strategy.info.kind, strategy.info.api_version, name, namespace=namespace, **fields
+    )
     strategy.default(obj)
     strategy.prepare_for_create(ctx, obj)
     found = objectmeta.validate_object_meta(obj, strategy.info.namespaced, strategy.name_rule)
@@ -117,8 +118,9 @@ def request(**status: object) -> Object:
     pem = b"-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n"
     spec = {"request": base64.b64encode(pem).decode(), "usages": ["client auth"],
             "signerName": "example.com/a"}  # fmt: skip
-    obj = strategies.named("CertificateSigningRequest", "certificates.k8s.io/v1", "c",
-                           namespace=None, spec=spec)  # fmt: skip
+    obj = strategies.named(
+        "CertificateSigningRequest", "certificates.k8s.io/v1", "c", namespace=None, spec=spec
+    )
     return {**strategies.created(REQUESTS, obj), "status": status}
 
 
@@ -155,8 +157,9 @@ def test_a_certificate_is_issued_once() -> None:
     strategy, ctx = strategies.of(REQUESTS), strategies.context(subresource="status")
 
     def told(before: str, now: str) -> list[str]:
-        pair = [request(certificate=base64.b64encode(text.encode()).decode())
-                for text in (now, before)]  # fmt: skip
+        pair = [
+            request(certificate=base64.b64encode(text.encode()).decode()) for text in (now, before)
+        ]
         return [str(one) for one in strategy.validate_status_update(ctx, *pair)]
 
     assert told("", CA) == []
@@ -247,8 +250,7 @@ def test_what_a_driver_tells_of_an_attachment_is_bounded() -> None:
 
 def test_drivers_are_asked_anew_from_1_35_on() -> None:
     field, ctx = "nodeAllocatableUpdatePeriodSeconds", strategies.context()
-    obj = strategies.named("CSIDriver", "storage.k8s.io/v1", "a", namespace=None,
-                           spec={field: 5})  # fmt: skip
+    obj = strategies.named("CSIDriver", "storage.k8s.io/v1", "a", namespace=None, spec={field: 5})
     assert field not in strategies.created(DRIVERS, obj, ctx)["spec"]
 
     ctx.version = Release(35)

@@ -110,8 +110,9 @@ RULE = {"verbs": ["*"], "nonResourceURLs": ["*"]}
 
 def schema(name: str = "mine", **spec: Any) -> Object:
     fields = {"priorityLevelConfiguration": {"name": "workload-low"}, **spec}
-    return strategies.named("FlowSchema", "flowcontrol.apiserver.k8s.io/v1", name,
-                            namespace=None, spec=fields)  # fmt: skip
+    return strategies.named(
+        "FlowSchema", "flowcontrol.apiserver.k8s.io/v1", name, namespace=None, spec=fields
+    )
 
 
 def level(name: str = "mine", **spec: Any) -> Object:

@@ -269,8 +269,9 @@ def test_a_service_range_may_gain_a_family_and_nothing_else() -> None:
 
 def test_an_address_is_called_after_itself_and_has_an_owner() -> None:
     parent = {"resource": "services", "name": "web", "namespace": "default"}
-    good = strategies.named("IPAddress", API, "10.0.0.1", namespace=None,
-                            spec={"parentRef": parent})  # fmt: skip
+    good = strategies.named(
+        "IPAddress", API, "10.0.0.1", namespace=None, spec={"parentRef": parent}
+    )
     bad = strategies.named("IPAddress", API, "web", namespace=None, spec={})
 
     assert strategies.create_errors(ADDRESSES, good) == []

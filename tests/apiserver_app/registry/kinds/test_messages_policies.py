@@ -244,8 +244,9 @@ def test_two_webhooks_without_a_name_are_not_twins() -> None:
     obj = strategies.named(kind, f"{GROUP}/v1", namespace=None, webhooks=[hook, hook])
 
     assert strategies.create_errors(f"{kind.lower()}s.{GROUP}", obj) == [
-        "webhooks[0].name: Required value", "webhooks[1].name: Required value",
-    ]  # fmt: skip
+        "webhooks[0].name: Required value",
+        "webhooks[1].name: Required value",
+    ]
 
 
 def test_an_api_service_is_called_as_its_group_and_has_a_port() -> None:

@@ -368,8 +368,9 @@ def test_a_bound_claim_may_ask_for_more_and_for_nothing_else(
 def test_a_claim_without_class_may_be_given_one() -> None:
     old = bound()
 
-    assert strategies.update_errors(CLAIMS, strategies.with_spec(old, storageClassName="a"), old) \
-        == []  # fmt: skip
+    assert (
+        strategies.update_errors(CLAIMS, strategies.with_spec(old, storageClassName="a"), old) == []
+    )
 
 
 def test_a_class_of_attributes_comes_with_1_34_and_is_then_exchanged() -> None:

@@ -161,9 +161,10 @@ def test_a_disruption_budget_starts_with_zeros_and_checks_its_percent() -> None:
 def test_an_autoscaler_watches_cpu_and_has_bounds() -> None:
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     obj = strategies.named(
-        "HorizontalPodAutoscaler", "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "autoscaling/v2",
         spec={"scaleTargetRef": target, "maxReplicas": 0},
-    )  # fmt: skip
+    )
     strategy = strategies.of("horizontalpodautoscalers.autoscaling", "v2")
     strategy.default(obj)
     strategy.prepare_for_create(strategies.context(), obj)

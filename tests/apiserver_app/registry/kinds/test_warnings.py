@@ -244,8 +244,9 @@ def test_a_service_is_warned_of_what_is_ignored_and_of_addresses() -> None:
     )
 
     assert told("services", headless) == [
-        "spec.loadBalancerIP is ignored for headless service", old_ip,
-    ]  # fmt: skip
+        "spec.loadBalancerIP is ignored for headless service",
+        old_ip,
+    ]
     assert told("services", headless, version="1.34") == [
         "spec.loadBalancerIP is ignored for headless services",
         "spec.externalIPs is ignored for headless services",

@@ -192,12 +192,11 @@ def test_a_cron_job_allows_overlap_and_keeps_some_history() -> None:
         ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
         ("60 * * * *", "end of range (60) above maximum (59): 60"),
         ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
-        ("x * * * *",
-         'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
+        ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
         ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
         ("*/0 * * * *", "step of range should be a positive number: */0"),
     ],
-)  # fmt: skip
+)
 def test_schedules_are_read_as_the_cron_library_reads_them(schedule: str, text: str) -> None:
     assert cronjob.schedule_error(schedule) == text
 

@@ -190,11 +190,13 @@ def test_a_name_that_is_no_image_is_told_and_not_pulled(shared: Session) -> None
         '"Nginx:::x": invalid reference format'
     )
     assert state(shared, "bad")["state"]["waiting"] == {
-        "reason": "InvalidImageName", "message": words
-    }  # fmt: skip
+        "reason": "InvalidImageName",
+        "message": words,
+    }
     assert events(shared, "bad")[1:] == [
-        ("Warning", "InspectFailed", words), ("Warning", "Failed", "Error: InvalidImageName")
-    ]  # fmt: skip
+        ("Warning", "InspectFailed", words),
+        ("Warning", "Failed", "Error: InvalidImageName"),
+    ]
 
 
 def test_the_policy_never_does_not_pull(shared: Session) -> None:
@@ -455,9 +457,7 @@ def test_a_failing_liveness_probe_restarts_the_container() -> None:
     notes = {"liveness-fails-after-seconds": "900"}
     create(session, pod(container={"livenessProbe": probe}, notes=notes))
     words = [(reason, text) for _, reason, text in events(session)]
-    assert (
-        "Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 503"
-    ) in words  # fmt: skip
+    assert ("Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 503") in words
     assert ("Killing", "Container c failed liveness probe, will be restarted") in words
     assert state(session)["restartCount"] >= 1
 

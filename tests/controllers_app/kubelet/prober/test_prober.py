@@ -55,9 +55,10 @@ def test_an_ephemeral_container_starts_beside_the_others_and_is_not_restarted() 
     told = [
         next(iter(one["object"]["status"]["ephemeralContainerStatuses"][0]["state"]))
         for one in session.records()
-        if one["kind"] == "write" and one["subresource"] == "status"
+        if one["kind"] == "write"
+        and one["subresource"] == "status"
         and "ephemeralContainerStatuses" in one["object"]["status"]
-    ]  # fmt: skip
+    ]
     assert told[0] == "waiting" and told[-1] == "terminated"
     found = get(session)["status"]["ephemeralContainerStatuses"][0]
     assert "started" not in found

@@ -40,9 +40,7 @@ def test_a_file_that_changes_is_an_input_without_the_kubeconfigs_it_names(tmp_pa
     kubeconfig.write_text(KUBECONFIG)
     given = flags.parse([f"{AUTHORIZATION}={path}"], apiserver.read)
     run, loop, woken = Session(default_inputs(nodes=0, flags=given)), Loop(), list[int]()
-    authfiles.Files(
-        cast(Any, loop), run.host, lambda: woken.append(1), apiserver.read
-    ).start()  # fmt: skip
+    authfiles.Files(cast(Any, loop), run.host, lambda: woken.append(1), apiserver.read).start()
     loop.call()
     assert not woken
     hook = f"""- type: Webhook
