@@ -127,6 +127,8 @@ class _Reader:
         fields = dict(self._pairs(quoted=False))
         if name == "intstr.IntOrString":
             return fields["StrVal"] if fields["Type"] else fields["IntVal"]
+        if name == "runtime.RawExtension":
+            return json.loads(base64.b64decode(fields["Raw"])) if fields["Raw"] else None
         if name == "resource.Quantity":
             return fields["s"] or _amount(fields["i"])
         if name.startswith(_VERSIONED):

@@ -127,6 +127,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     # the API server
     "AnonymousAuthConfigurableEndpoints": Span(32),
     "AuthorizePodWebsocketUpgradeCreatePermission": Span(35),
+    "ApplyErrorsAreFormats": Span(until=33),  # values in them are taken for verbs
     "BasicAuthentication": Span(until=18),  # --basic-auth-file
     "ConsistentListFromCache": Span(31),
     "DisableAllocatorDualWrite": Span(34),  # no bitmap of addresses beside IPAddress objects
@@ -166,6 +167,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "ScaleTargetVersionValidation": Span(34),
     "ServiceAccountNodeAudienceRestriction": Span(32),
     "StatefulSetTemplateValidation": Span(34),
+    "StorageClassUpdatesReworded": Span(36),
     "SupplementalGroupsPolicy": Span(33),
     "UpdatesValidatedOnce": Span(36),  # a cause of a refused update is told less often
     "UserNamespacesSupport": Span(33),

@@ -11,9 +11,10 @@ from typing import Any
 
 from apiserver_app.handlers.input import patching
 from apiserver_app.handlers.request import Request
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.patch import managedfields, sententries
+from apiserver_app.machinery.syntax import goprint
 from apiserver_app.machinery.types import fieldshapes
 
 _APPLY = "application/apply-patch"
@@ -73,11 +74,16 @@ def _versions(request: Request, old: Object | None, obj: Object) -> Sequence[str
 def applied(request: Request, info: ResourceInfo, old: Object | None) -> Object:
     """What a server-side apply makes of the stored object, if there is one."""
     cluster = request.cluster
-    made = managedfields.apply(
-        old, request.patch, manager=manager_of(request),
-        force=request.call.param("force") == "true", subresource=request.subresource,
-        now=meta.rfc3339(cluster.kernel.now), schema=cluster.types.schema(info.definition),
-    )  # fmt: skip
+    try:
+        made = managedfields.apply(
+            old, request.patch, manager=manager_of(request),
+            force=request.call.param("force") == "true", subresource=request.subresource,
+            now=meta.rfc3339(cluster.kernel.now), schema=cluster.types.schema(info.definition),
+        )  # fmt: skip
+    except errors.ApiError as error:
+        if not cluster.version.has("ApplyErrorsAreFormats"):
+            error.message = goprint.unformatted(error.message)
+        raise
     patching.check_applied(request)
     return made
 

@@ -11,6 +11,7 @@ from apiserver_app.machinery import errors
 _EXPONENT_MIN = 6  # of floats that are printed with one
 INT64_MAX = (1 << 63) - 1
 _VERB = re.compile(r"%[-+# 0]*[0-9]*(?:\.[0-9]*)?(.?)", re.DOTALL)
+_MISSING = re.compile(r"%!(.)\(MISSING\)", re.DOTALL)
 
 
 def plain(value: Any) -> str:
@@ -57,6 +58,11 @@ def formatted(text: str) -> str:
         return f"%!{match[1]}(MISSING)" if match[1] else "%!(NOVERB)"
 
     return _VERB.sub(verb, text) if "%" in text else text
+
+
+def unformatted(text: str) -> str:
+    """What was taken for a format, as it was before."""
+    return _MISSING.sub(r"%\1", text).replace("%!(NOVERB)", "%") if "%!" in text else text
 
 
 def as_float(value: Any) -> Any:

@@ -57,10 +57,13 @@ class StorageClassStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
+        plainly = ctx.version.has("StorageClassUpdatesReworded")
         for field in _FIXED:
             if (obj.get(field) or None) != (old.get(field) or None):
                 text = f"updates to {field} are forbidden."
-                errs.append(errors.forbidden_value(field, text))
+                forbidden = errors.forbidden_value(field, text)
+                fixed = errors.invalid_value(field, obj.get(field), "field is immutable")
+                errs.append(fixed if plainly else forbidden)
         if obj.get("volumeBindingMode") != old.get("volumeBindingMode"):
             value = obj.get("volumeBindingMode")
             errs.append(errors.invalid_value("volumeBindingMode", value, "field is immutable"))

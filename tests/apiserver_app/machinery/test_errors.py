@@ -35,6 +35,7 @@ def test_values_are_told_as_json_since_1_34_unless_a_pointer_hides_them() -> Non
         'map[string]string{"b":"1", "a":"2"}': '{"a":"2","b":"1"}',
         "[]byte{0x6e, 0x6f}": '"bm8="',
         "0x0": "0",
+        "runtime.RawExtension{Raw:[]uint8{0x7b, 0x7d}, Object:runtime.Object(nil)}": "{}",
         "unknown0": '"unknown0"',
         "resource.Quantity{i:resource.int64Amount{value:15, scale:-3}, d:resource.infDecAmount{Dec:"
         '(*inf.Dec)(nil)}, s:"", Format:"DecimalSI"}': '"15m"',

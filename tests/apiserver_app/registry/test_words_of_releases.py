@@ -32,6 +32,38 @@ def test_a_cause_of_a_refused_update_is_told_once_since_1_36(release: str, times
     assert [one["field"] for one in found] == ["subjects[0].kind"] * times
 
 
+@pytest.mark.parametrize(("release", "told"), [("1.33", "&{150%!}(MISSING)"), ("1.34", "&{150%}")])
+def test_a_value_in_the_error_of_an_apply_is_no_format_since_1_34(release: str, told: str) -> None:
+    session = Session(default_inputs(version=release))
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "labels": "150%"}}
+    answer = session.request(
+        "PATCH", "/api/v1/namespaces/default/configmaps/x?fieldManager=m", body,
+        headers={"content-type": "application/apply-patch+yaml"},
+    )  # fmt: skip
+    assert answer.json()["message"].endswith(f"expected map, got {told}")
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        ("1.33", "parameters: Forbidden: updates to parameters are forbidden."),
+        ("1.36", 'parameters: Invalid value: {"a":"c"}: field is immutable'),
+    ],
+)
+def test_a_changed_storage_class_is_refused_in_other_words_since_1_36(
+    release: str, told: str
+) -> None:
+    session = Session(default_inputs(version=release))
+    path = "/apis/storage.k8s.io/v1/storageclasses"
+    body = {
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "x"},
+        "provisioner": "example.com/p", "parameters": {"a": "b"},
+    }  # fmt: skip
+    assert session.request("POST", path, body).status == 201
+    changed = {**body, "parameters": {"a": "c"}}
+    assert refused(session, "PUT", f"{path}/x", changed)["message"].endswith(told)
+
+
 @pytest.mark.parametrize(
     ("release", "path"),
     [
