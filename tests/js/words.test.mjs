@@ -96,11 +96,25 @@ function patternsIn(text) {
     .map((key) => new RegExp(`^${key.replaceAll('.', '\\.').replace(/\$\{[^}]*\}/g, '.+')}$`));
 }
 
+test('what asks first says what is lost and what the second press is called', () => {
+  const asked = files(SOURCE).flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/asksFirst\(ctx, '([\w.]+)'/g)].map(([, key]) => key),
+  );
+  assert.ok(asked.length > 1);
+  const keys = asked.flatMap((key) => [key, `${key}Text`, `${key}Sure`]);
+  assert.deepEqual(keys.filter((key) => !(key in ENGLISH && key in CHINESE)), []);
+});
+
 test('every sentence is asked for somewhere in the page', () => {
   const texts = files(SOURCE).map((path) => readFileSync(path, 'utf8'));
   const named = new Set(texts.flatMap((text) => text.match(/(?<=['"`])[\w.-]+(?=['"`])/g) || []));
   const patterns = texts.flatMap(patternsIn);
+  const ends = texts.flatMap((text) =>
+    [...text.matchAll(/`\$\{\w+\}(\w+)`/g)].map(([, end]) => end),
+  );
+  const isEnd = (/** @type {string} */ key) =>
+    ends.some((end) => key.endsWith(end) && key.slice(0, -end.length) in ENGLISH);
   const isAsked = (/** @type {string} */ key) =>
-    named.has(key) || patterns.some((pattern) => pattern.test(key));
+    named.has(key) || isEnd(key) || patterns.some((pattern) => pattern.test(key));
   assert.deepEqual(Object.keys(ENGLISH).filter((key) => !isAsked(key)), []);
 });

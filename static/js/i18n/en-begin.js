@@ -11,6 +11,9 @@ export default {
   'begin.asked': 'asked before',
   'begin.about': 'about {n} s',
   'begin.over': 'Start over with an empty cluster',
+  'begin.overText':
+    'All objects go, and what happened so far, for everybody who looks. Saved recordings stay.',
+  'begin.overSure': 'Start over',
   'theme.of.request': 'The way of a request',
   'theme.of.place': 'A place for a pod',
   'theme.of.wrong': 'When it goes wrong',

@@ -9,6 +9,8 @@ export default {
   'begin.asked': '已看过',
   'begin.about': '约 {n} 秒',
   'begin.over': '用一个空集群重新开始',
+  'begin.overText': '所有对象和到目前为止的历史都会消失，对每个观看者都是如此。已保存的录制会保留。',
+  'begin.overSure': '重新开始',
   'theme.of.request': '一个请求的旅程',
   'theme.of.place': '为 Pod 找位置',
   'theme.of.wrong': '出错的时候',
