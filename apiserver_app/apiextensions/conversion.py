@@ -73,21 +73,12 @@ class Webhook:
             },
         }
         client = self._config.get("clientConfig") or {}
-        service = client.get("service")
-        to: str | outbound.ServiceTarget = client.get("url") or ""
-        if service is not None:
-            to = outbound.ServiceTarget(
-                service.get("namespace", ""),
-                service.get("name", ""),
-                service.get("port") or 443,
-                service.get("path") or "",
-            )
         try:
             bundle = base64.b64decode(client.get("caBundle") or "").decode()
         except (binascii.Error, UnicodeDecodeError):
             bundle = ""
         return outbound.Call(
-            to, query=f"timeout={TIMEOUT_SECONDS:.0f}s",
+            outbound.target_of(client), query=f"timeout={TIMEOUT_SECONDS:.0f}s",
             headers={"Content-Type": "application/json", "Accept": "application/json, */*"},
             body=orjson.dumps(review), ca_pem=bundle, timeout_seconds=TIMEOUT_SECONDS,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -46,6 +46,19 @@ class Call(msgspec.Struct, frozen=True):
     timeout_seconds: float = 10.0
     # headers that may occur several times, in addition to the others
     repeated: tuple[tuple[str, str], ...] = ()
+
+
+def target_of(client: Mapping[str, Any]) -> str | ServiceTarget:
+    """Where the clientConfig of a webhook leads."""
+    service = client.get("service")
+    if service is None:
+        return client.get("url") or ""
+    return ServiceTarget(
+        service.get("namespace", ""),
+        service.get("name", ""),
+        service.get("port") or 443,
+        service.get("path") or "",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,15 +86,6 @@ async def ask(
 
 def _call(spec: Object, body: bytes) -> outbound.Call:
     client = spec.get("clientConfig") or {}
-    service = client.get("service")
-    to: str | outbound.ServiceTarget = client.get("url") or ""
-    if service is not None:
-        to = outbound.ServiceTarget(
-            service.get("namespace", ""),
-            service.get("name", ""),
-            service.get("port") or 443,
-            service.get("path") or "",
-        )
     try:
         bundle = base64.b64decode(client.get("caBundle") or "").decode()
     except (binascii.Error, UnicodeDecodeError) as error:
@@ -104,7 +95,7 @@ def _call(spec: Object, body: bytes) -> outbound.Call:
         ) from error
     seconds = spec.get("timeoutSeconds") or TIMEOUT_SECONDS
     return outbound.Call(
-        to,
+        outbound.target_of(client),
         query=f"timeout={seconds}s",
         headers={
             "Content-Type": "application/json",
