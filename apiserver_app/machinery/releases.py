@@ -163,6 +163,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "PodLevelResources": Span(34),
     "PodSecurityPolicyRefusalReworded": Span(20),
     "PreferSameTrafficDistribution": Span(34),
+    "RelaxedServiceNameValidation": Span(36),
     "SELinuxChangePolicy": Span(33),
     "ScaleTargetVersionValidation": Span(34),
     "ServiceAccountNodeAudienceRestriction": Span(32),

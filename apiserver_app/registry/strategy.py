@@ -67,6 +67,10 @@ class Strategy:
     def __init__(self, info: ResourceInfo) -> None:
         self.info = info
 
+    def names(self, release: Release) -> objectmeta.NameRule:
+        """The rule for names in a release."""
+        return self.name_rule
+
     def default(self, obj: Object) -> None:
         """Sets the defaults of this kind (upstream's zz_generated.defaults.go)."""
 

@@ -93,14 +93,14 @@ def errors_of(strategy: Strategy, ctx: Context, obj: Object, old: Object) -> lis
     if not (
         any(errs.values())
         or objectmeta.validate_object_meta_update(obj, old)
-        or objectmeta.generate_name_errors(generate, strategy.name_rule)
+        or objectmeta.generate_name_errors(generate, strategy.names(ctx.version))
     ):
         return []
     errs |= {"v": [], "u": [], "words": []}
     objectmeta.fresh(obj["metadata"], errs["v"])
     objectmeta.changes(obj["metadata"], old["metadata"], errs["u"])
     objectmeta.finalizer_words(obj["metadata"], errs["words"])
-    named = objectmeta.generate_name_errors(generate, strategy.name_rule)
+    named = objectmeta.generate_name_errors(generate, strategy.names(ctx.version))
     fresh = errs["v"]
     errs["v"] = named + fresh
     errs["V"], errs["U"] = errs["v"] + errs["words"], errs["u"] + errs["words"]

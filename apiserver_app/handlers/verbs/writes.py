@@ -179,7 +179,8 @@ class Create(Write):
         if not strategy.validates_metadata:
             errs = strategy.validate(request.context, obj)
             return errs or objectmeta.validate_object_meta(obj, namespaced, objectmeta.path_segment)
-        errs = objectmeta.validate_object_meta(obj, namespaced, strategy.name_rule)
+        rule = strategy.names(request.context.version)
+        errs = objectmeta.validate_object_meta(obj, namespaced, rule)
         if updates.limits_finalizers(request.info):
             objectmeta.finalizer_words(obj["metadata"], errs)
         return errs + strategy.validate(request.context, obj)

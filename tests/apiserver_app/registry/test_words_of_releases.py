@@ -102,3 +102,13 @@ def test_label_keys_are_called_so_and_measured_in_bytes_since_1_35(
     assert f"a {key} must consist of" in message
     assert f"name part must be no more than 63 {unit}" in message
     assert f'"{"f" * 64}": must be no more than 63 {unit}' in message
+
+
+@pytest.mark.parametrize(("release", "code"), [("1.33", 422), ("1.36", 201)])
+def test_the_name_of_a_service_may_begin_with_a_digit_since_1_36(release: str, code: int) -> None:
+    session = Session(default_inputs(version=release))
+    body = {
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "1x"},
+        "spec": {"ports": [{"port": 80}]},
+    }  # fmt: skip
+    assert session.request("POST", "/api/v1/namespaces/default/services", body).status == code

@@ -14,6 +14,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core.service import ips, rules
 from apiserver_app.registry.strategy import Context, Strategy
@@ -27,6 +28,10 @@ class ServiceStrategy(Strategy):
     create_on_update = True
     name_rule = staticmethod(objectmeta.dns1035_label)
     selectable = ("spec.clusterIP", "spec.type")
+
+    def names(self, release: Release) -> objectmeta.NameRule:
+        relaxed = release.has("RelaxedServiceNameValidation")
+        return objectmeta.dns_label if relaxed else self.name_rule
 
     def default(self, obj: Object) -> None:
         spec = obj.get("spec")
