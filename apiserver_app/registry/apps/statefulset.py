@@ -182,10 +182,10 @@ def _as_of_a_pod(spec: Mapping[str, Any], template: Mapping[str, Any]) -> dict[s
     inside: dict[str, Any] = dict(template.get("spec") or {})
     for field in ("subdomain", "hostname"):
         inside.pop(field, None)
-    claims = [
+    claims = dict.fromkeys(
         (claim.get("metadata") or {}).get("name") or ""
         for claim in spec.get("volumeClaimTemplates") or ()
-    ]
+    )  # a name that is there twice is one volume
     if claims:
         made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
         others = [

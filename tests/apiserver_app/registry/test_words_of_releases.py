@@ -112,3 +112,26 @@ def test_the_name_of_a_service_may_begin_with_a_digit_since_1_36(release: str, c
         "spec": {"ports": [{"port": 80}]},
     }  # fmt: skip
     assert session.request("POST", "/api/v1/namespaces/default/services", body).status == code
+
+
+@pytest.mark.parametrize(("release", "code"), [("1.33", 201), ("1.34", 422)])
+def test_the_template_of_a_stateful_set_is_validated_since_1_34(release: str, code: int) -> None:
+    session = Session(default_inputs(version=release))
+    path = "/apis/apps/v1/namespaces/default/statefulsets?dryRun=All"
+    claim = {
+        "metadata": {"name": "d"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    container = {"name": "c", "image": "i", "volumeMounts": [{"name": "d", "mountPath": "/d"}]}
+    containers: list[dict[str, Any]] = [container]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
+    body: dict[str, Any] = {
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "x"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}}, "template": template,
+            "volumeClaimTemplates": [claim, claim],
+        },
+    }  # fmt: skip
+    assert session.request("POST", path, body).status == 201, "the claims are the pod's volumes"
+    containers.append({**container, "name": "other", "image": ""})
+    assert session.request("POST", path, body).status == code
