@@ -59,8 +59,8 @@ class Call(msgspec.Struct, frozen=True):
         headers = {name: value for name, value in self.headers.items() if name not in gone}
         protocols = headers.get(PROTOCOLS, "")
         if protocols and BEARER_PROTOCOL in protocols:
-            kept = [one.strip() for one in protocols.split(",")]
-            kept = [one for one in kept if not one.startswith(BEARER_PROTOCOL)]
+            kept = [protocol.strip() for protocol in protocols.split(",")]
+            kept = [protocol for protocol in kept if not protocol.startswith(BEARER_PROTOCOL)]
             headers[PROTOCOLS] = ", ".join(kept)
             gone.append(PROTOCOLS)
         credential = Credential(tls=old.tls, headers=old.headers)

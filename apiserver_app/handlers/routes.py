@@ -70,7 +70,7 @@ def place_of(path: str, resources: Resources) -> tuple[str, str]:
         return AGGREGATOR, RESTFUL if _OWNERS.get(group) == AGGREGATOR else PLAIN
     if group in _OWNERS:
         return _OWNERS[group], RESTFUL
-    own = {(one.group, one.version) for one in resources.built_in}
+    own = {(info.group, info.version) for info in resources.built_in}
     return (KUBE, RESTFUL) if (group, parts[2]) in own else (EXTENSIONS, PLAIN)
 
 

@@ -95,9 +95,9 @@ class Scheduler:
         self._version = version
         self.cache = Cache()
         self.plugins: tuple[Plugin, ...] = tuple(kind() for kind in PLUGINS)
-        self._filters = tuple(one for one in self.plugins if one.filters)
-        self._scorers = tuple(one for one in self.plugins if one.scores)
-        self._by_name = {one.name: one for one in self.plugins}
+        self._filters = tuple(plugin for plugin in self.plugins if plugin.filters)
+        self._scorers = tuple(plugin for plugin in self.plugins if plugin.scores)
+        self._by_name = {plugin.name: plugin for plugin in self.plugins}
         self.queue = SchedulingQueue(
             kernel, probe, self._may_help, Nominator(version),
             pops_backoff=version.has("SchedulerPopFromBackoffQ"),

@@ -276,9 +276,9 @@ class Filters:
     def _refusal_with_nominated(self, node: NodeInfo) -> tuple[str, No] | None:
         pod = self.pod
         guests = [
-            one
-            for one in self._nominator.on(node.name)
-            if one.priority >= pod.priority and one.key != pod.key
+            nominated
+            for nominated in self._nominator.on(node.name)
+            if nominated.priority >= pod.priority and nominated.key != pod.key
         ]
         if not guests:
             return None

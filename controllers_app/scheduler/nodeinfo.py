@@ -280,7 +280,11 @@ def host_ports(pod: Object, *, sidecars: bool) -> tuple[tuple[str, str, int], ..
     spec = pod["spec"]
     containers = list(spec.get("containers") or ())
     if sidecars:
-        containers += [one for one in spec.get("initContainers") or () if one.get("restartPolicy")]
+        containers += [
+            container
+            for container in spec.get("initContainers") or ()
+            if container.get("restartPolicy")
+        ]
     for container in containers:
         for port in container.get("ports") or ():
             if port.get("hostPort"):

@@ -60,12 +60,12 @@ def preempt(pod: PodInfo, filtered: Filtered, world: World) -> Outcome:
     candidates, statuses = _dry_run(pod, filtered, world)
     detail: Object = {
         "candidates": {
-            one.node: {
-                "victims": [victim.key for victim in one.victims],
-                "violations": one.violations,
-                "highest": one.victims[0].priority,
+            candidate.node: {
+                "victims": [victim.key for victim in candidate.victims],
+                "violations": candidate.violations,
+                "highest": candidate.victims[0].priority,
             }
-            for one in candidates[: framework.DETAIL_NODES_MAX]
+            for candidate in candidates[: framework.DETAIL_NODES_MAX]
         },
         "refused": {
             node: ", ".join(no.reasons)
@@ -76,7 +76,7 @@ def preempt(pod: PodInfo, filtered: Filtered, world: World) -> Outcome:
         explained = detail if statuses else None
         return Outcome(_sentence(filtered.total, statuses), nominated="", detail=explained)
     chosen, why = pick_one_node(candidates, world.started)
-    detail |= {"node": chosen.node, "victims": [one.key for one in chosen.victims], "by": why}
+    detail |= {"node": chosen.node, "victims": [victim.key for victim in chosen.victims], "by": why}
     return Outcome(nominated=chosen.node, candidate=chosen, detail=detail)
 
 
@@ -135,17 +135,17 @@ def pick_one_node(candidates: Sequence[Candidate], started: Started) -> tuple[Ca
         return min(started(victim) for victim in one.victims if victim.priority == highest)
 
     criteria: tuple[tuple[str, Score], ...] = (
-        ("violations", lambda one: -one.violations),
-        ("highest", lambda one: -one.victims[0].priority),
-        ("sum", lambda one: -sum(victim.priority + 2**31 for victim in one.victims)),
-        ("number", lambda one: -len(one.victims)),
+        ("violations", lambda candidate: -candidate.violations),
+        ("highest", lambda candidate: -candidate.victims[0].priority),
+        ("sum", lambda candidate: -sum(victim.priority + 2**31 for victim in candidate.victims)),
+        ("number", lambda candidate: -len(candidate.victims)),
         ("started", earliest),
     )
     left = list(candidates)
     for name, score in criteria:
-        scores = [score(one) for one in left]
+        scores = [score(candidate) for candidate in left]
         best = max(scores)
-        left = [one for one, points in zip(left, scores, strict=True) if points == best]
+        left = [candidate for candidate, points in zip(left, scores, strict=True) if points == best]
         if len(left) == 1:
             return left[0], name
     return left[0], "first"
@@ -202,11 +202,11 @@ class Evaluator:
         first, last = candidate.victims[:-1], candidate.victims[-1]
         tasks = [
             self._group.spawn(
-                f"scheduler/preempt {one.key}",
-                self._evict(one, pod, candidate, done),
+                f"scheduler/preempt {victim.key}",
+                self._evict(victim, pod, candidate, done),
                 span=task.span,
             )
-            for one in first
+            for victim in first
         ]
         for one in tasks:
             await self._kernel.join(one)

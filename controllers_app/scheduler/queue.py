@@ -177,7 +177,7 @@ class SchedulingQueue:
         if queued is None or queued.place != TAKEN:
             return
         self._wait(key, queued, blockers, erred=False)
-        helped = [one for one in self._meanwhile if self._hint(one, queued)]
+        helped = [event for event in self._meanwhile if self._hint(event, queued)]
         if helped or len(self._meanwhile) >= EVENTS_MAX:
             for event in helped:
                 _remember(queued, event.revision)

@@ -78,7 +78,7 @@ class Volumes:
 
     def of_class(self, name: str) -> Iterable[Object]:
         """The volumes of a storage class, in the order of their names."""
-        for key in sorted(meta.name_of(one) for one in self.volumes.list()):
+        for key in sorted(meta.name_of(volume) for volume in self.volumes.list()):
             volume = self.volume(key)
             if volume is not None and defaultclass.storage_class_of(volume) == name:
                 yield volume
@@ -156,7 +156,7 @@ class Volumes:
         if self._pods.get(key) is None:
             why = f'pod "{meta.split_key(key)[1]}" not found'
             raise PreBindFailed(f"binding volumes: pod does not exist any more: {why}")
-        return all(self._reserved(*one, node) for one in written.reserve) and all(
+        return all(self._reserved(*reserved, node) for reserved in written.reserve) and all(
             self._provisioned(claim, node) for claim in written.provision
         )
 

@@ -34,14 +34,17 @@ def check(value: object, last: int) -> list[dict[str, Any]]:
         raise ValueError(f'"bookmarks": {error}') from error
     if len(bookmarks) > BOOKMARKS_MAX:
         raise ValueError(f'"bookmarks": at most {BOOKMARKS_MAX}')
-    if len({one.seq for one in bookmarks}) < len(bookmarks):
+    if len({bookmark.seq for bookmark in bookmarks}) < len(bookmarks):
         raise ValueError('"bookmarks": one record has two')
-    for one in bookmarks:
-        if not 1 <= one.seq <= last or one.t < 0:
-            raise ValueError(f'"bookmarks": there is no record {one.seq}')
-        if not 1 <= len(one.title) <= TITLE_CHARACTERS_MAX:
+    for bookmark in bookmarks:
+        if not 1 <= bookmark.seq <= last or bookmark.t < 0:
+            raise ValueError(f'"bookmarks": there is no record {bookmark.seq}')
+        if not 1 <= len(bookmark.title) <= TITLE_CHARACTERS_MAX:
             raise ValueError(f'"bookmarks": a title has 1 to {TITLE_CHARACTERS_MAX} characters')
-    return [msgspec.to_builtins(one) for one in sorted(bookmarks, key=lambda one: one.seq)]
+    return [
+        msgspec.to_builtins(bookmark)
+        for bookmark in sorted(bookmarks, key=lambda bookmark: bookmark.seq)
+    ]
 
 
 def read(data_dir: Path, epoch: int) -> list[dict[str, Any]]:

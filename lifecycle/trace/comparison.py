@@ -89,8 +89,15 @@ def compare(there: Backend, here: Backend, seq: int) -> dict[str, Any]:
     differences: list[dict[str, Any]] = []
     for key in sorted(sides[0].keys() | sides[1].keys()):
         differences += _differences(key, sides[0].get(key), sides[1].get(key), since)
-    differences.sort(key=lambda one: (one["after"], one["asked"], _rank(one["what"]), one["key"]))
-    unasked = (one for one in differences if not one["asked"])
+    differences.sort(
+        key=lambda difference: (
+            difference["after"],
+            difference["asked"],
+            _rank(difference["what"]),
+            difference["key"],
+        )
+    )
+    unasked = (difference for difference in differences if not difference["asked"])
     first = next(unasked, differences[0] if differences else None)
     return {
         "from": seq, "until": max(0, until - since), "first": first,
@@ -167,11 +174,11 @@ def _leaves(obj: Any, names: dict[str, str]) -> Leaves:
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, dict) and value:
-            for name, one in value.items():
+            for name, member in value.items():
                 if name not in _LEFT_OUT and not name.endswith(_TIMES):
-                    waiting.append((f"{path}.{name}" if path else name, one))
+                    waiting.append((f"{path}.{name}" if path else name, member))
         elif isinstance(value, list) and value:
-            waiting += ((f"{path}[{_item(one, n)}]", one) for n, one in enumerate(value))
+            waiting += ((f"{path}[{_item(member, n)}]", member) for n, member in enumerate(value))
         else:
             leaves[path] = _named(value, names) if isinstance(value, str) else value
     return leaves
@@ -231,4 +238,4 @@ def _fields(there: Leaves | None, here: Leaves | None) -> list[tuple[str, Any, A
 
 
 def _rank(path: str) -> int:
-    return next((n for n, one in enumerate(_TELLING) if path.startswith(one)), len(_TELLING))
+    return next((n for n, prefix in enumerate(_TELLING) if path.startswith(prefix)), len(_TELLING))

@@ -109,7 +109,7 @@ class Keyframe:
             setattr(made, name, value.copy() if isinstance(value, (dict, list)) else value)
         made.emptied = {name: set(gone) for name, gone in self.emptied.items()}
         made.spans = {
-            seq: _Span(one.head, list(one.texts), one.roots) for seq, one in self.spans.items()
+            seq: _Span(span.head, list(span.texts), span.roots) for seq, span in self.spans.items()
         }
         return made
 
@@ -262,7 +262,7 @@ class Keyframe:
         """Of the objects that go with the message, and what they are."""
         plurals = {one[0]: key[0] for key, one in self.objects.items() if key[0] not in NO_OBJECT}
         return plurals | {
-            one.rev: one.resource for one in self._of_command() if one.kind == "write"
+            head.rev: head.resource for head in self._of_command() if head.kind == "write"
         }
 
     def _of_command(self) -> list[Head]:
@@ -296,7 +296,7 @@ class Keyframes:
         """At the end of the last segment that ends by `seq`. Read it at once: it goes on with the
         next call."""
         if self._newest.seq > seq:
-            place = bisect_right(self._kept, seq, key=lambda one: one.seq) - 1
+            place = bisect_right(self._kept, seq, key=lambda head: head.seq) - 1
             self._newest = self._kept[place].copy()
         frame = self._newest
         for segment in self._backend.segments(frame.seq + 1, seq):

@@ -83,7 +83,9 @@ def _cut(header: dict[str, Any], seq: int) -> dict[str, Any]:
     """What a header says of a file that was cut behind a record."""
     changes = {"last": seq, "cut": max(header["last"], header.get("cut", 0))}
     if "bookmarks" in header:
-        changes["bookmarks"] = [one for one in header["bookmarks"] if one["seq"] <= seq]
+        changes["bookmarks"] = [
+            bookmark for bookmark in header["bookmarks"] if bookmark["seq"] <= seq
+        ]
     return changes
 
 

@@ -37,9 +37,9 @@ def masked(value: Any) -> Any:
     if isinstance(value, dict):
         if "op" in value and str(value.get("path", "")).startswith(_POINTERS):
             return {**value, "value": _hidden(value["value"])} if "value" in value else value
-        return {name: _member(name, one) for name, one in value.items()}
+        return {name: _member(name, member) for name, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [masked(one) for one in value]
+        return [masked(member) for member in value]
     if isinstance(value, msgspec.Raw):
         return masked(msgspec.json.decode(value))
     return value

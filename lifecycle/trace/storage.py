@@ -68,7 +68,7 @@ def cut(backend: Backend, last: int) -> list[Segment]:
 def read(backend: Backend, first: int, last: int) -> Iterator[dict[str, Any]]:
     """Records first..last in order, `write` records with their objects."""
     for segment in backend.segments(first, last):
-        records = [one for one in unpack(segment) if first <= one["seq"] <= last]
+        records = [record for record in unpack(segment) if first <= record["seq"] <= last]
         yield from with_objects(backend, records)
 
 
@@ -99,10 +99,10 @@ def read_bytes(
     end = first - 1
     for segment in backend.segments(first, last):
         text = b"[" + zlib.decompress(segment.data) + b"]"
-        heads = [one for one in _heads.decode(text) if first <= one.seq <= last]
+        heads = [head for head in _heads.decode(text) if first <= head.seq <= last]
         if not heads:
             continue
-        revisions = [one.rev for one in heads if one.kind == "write"]
+        revisions = [head.rev for head in heads if head.kind == "write"]
         values = backend.values(revisions)
         skipped = heads[0].seq - segment.first
         for head, raw in zip(heads, _raws.decode(text)[skipped:], strict=False):

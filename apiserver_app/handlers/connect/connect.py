@@ -57,9 +57,9 @@ def container_of(pod: Object, asked: str) -> str:
     """The container that is meant; 400 when that is not clear, or there is none of that name."""
     spec, name = pod["spec"], pod["metadata"]["name"]
     names = [
-        one["name"]
+        container["name"]
         for field in ("initContainers", "containers", "ephemeralContainers")
-        for one in spec.get(field) or ()
+        for container in spec.get(field) or ()
     ]
     if asked:
         if asked not in names:

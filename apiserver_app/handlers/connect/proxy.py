@@ -55,9 +55,9 @@ async def _pods(request: Request) -> Outcome:
     scheme, name, port = _split(request, "pod")
     pod = connect.pod_of(request, name)
     ports = [
-        one["containerPort"]
+        opened["containerPort"]
         for container in pod["spec"]["containers"]
-        for one in container.get("ports") or ()
+        for opened in container.get("ports") or ()
     ]
     if not port and ports:
         port = str(ports[0])
@@ -73,7 +73,9 @@ async def _services(request: Request) -> Outcome:
     info = cluster.resources.by_key["services"]
     service, _ = cluster.storage.get(info, request.namespace, name)
     if port.isdigit():
-        named = [one for one in service["spec"].get("ports") or () if str(one["port"]) == port]
+        named = [
+            served for served in service["spec"].get("ports") or () if str(served["port"]) == port
+        ]
         if not named:
             raise _unavailable(f'no service port {port} found for service "{name}"')
         port = named[0].get("name", "")
@@ -116,8 +118,8 @@ def _places(
 ) -> Iterator[Place]:
     """Every ready address of the port that is really a pod's of this namespace."""
     for subset in endpoints["subsets"]:
-        for one in subset.get("ports") or ():
-            if one.get("name", "") != port:
+        for endpoint in subset.get("ports") or ():
+            if endpoint.get("name", "") != port:
                 continue
             for address in subset.get("addresses") or ():
                 target = address.get("targetRef") or {}
@@ -125,7 +127,7 @@ def _places(
                 if target.get("kind") == "Pod" and target.get("namespace") == namespace:
                     pod = cluster.cache.get("pods", namespace, target.get("name", ""))
                 if pod is not None and (pod.get("status") or {}).get("podIP") == address["ip"]:
-                    yield Place(scheme, address["ip"], str(one["port"]), pod)
+                    yield Place(scheme, address["ip"], str(endpoint["port"]), pod)
 
 
 async def _pass(request: Request, place: Place, node: str = "") -> Outcome:

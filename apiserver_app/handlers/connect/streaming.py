@@ -195,7 +195,7 @@ def _attach_options(request: Request) -> Object:
 
 def _forward_options(request: Request) -> Object:
     named = request.call.params.get("ports") or ()
-    ports = [int(one) for one in named if names.is_number(one)]
+    ports = [int(number) for number in named if names.is_number(number)]
     options: Object = {"kind": "PodPortForwardOptions", "apiVersion": "v1"}
     if ports:
         options["ports"] = ports

@@ -96,9 +96,9 @@ def _check_asked(headers: Mapping[str, str]) -> None:
 
 def _choose(headers: Mapping[str, str], allowed: Sequence[str]) -> Upgrade:
     asked = offered(headers)
-    for one in asked or [""]:
-        if one in allowed:
-            return _socket(one)
+    for protocol in asked or [""]:
+        if protocol in allowed:
+            return _socket(protocol)
     raise Refused(
         403,
         f"requested protocol(s) are not supported: [{' '.join(asked)}]; "
@@ -122,16 +122,16 @@ def _spdy(headers: Mapping[str, str], allowed: Sequence[str]) -> Upgrade:
 
 
 def _negotiate(asked: Sequence[str], allowed: Sequence[str]) -> str:
-    for one in asked:
-        if one in allowed:
-            return one
+    for protocol in asked:
+        if protocol in allowed:
+            return protocol
     raise Refused(
         403,
         f"unable to upgrade: unable to negotiate protocol: client supports [{' '.join(asked)}], "
         f"server accepts [{' '.join(allowed)}]",
-        [("X-Accepted-Stream-Protocol-Versions", one) for one in allowed],
+        [("X-Accepted-Stream-Protocol-Versions", protocol) for protocol in allowed],
     )
 
 
 def _listed(value: str) -> list[str]:
-    return [one.strip() for one in value.split(",") if one.strip()]
+    return [part.strip() for part in value.split(",") if part.strip()]

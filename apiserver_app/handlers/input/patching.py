@@ -210,15 +210,17 @@ def _json_patch(request: Request, body: bytes) -> Any:
     if not isinstance(operations, list):
         raise errors.bad_request(prefix + _unmarshal(operations, into[0]))
     unknown_: list[str] = []
-    for index, one in enumerate(operations):
-        if one is None:
+    for index, operation in enumerate(operations):
+        if operation is None:
             operations[index] = {}
-        elif not isinstance(one, dict):
-            raise errors.bad_request(prefix + _unmarshal(one, into[1]))
+        elif not isinstance(operation, dict):
+            raise errors.bad_request(prefix + _unmarshal(operation, into[1]))
         elif strict:
-            _check_operation(one, prefix)
+            _check_operation(operation, prefix)
             unknown_ += [
-                f'unknown field "[{index}].{name}"' for name in one if name not in _OPERATION_FIELDS
+                f'unknown field "[{index}].{name}"'
+                for name in operation
+                if name not in _OPERATION_FIELDS
             ]
     request.duplicates = [f"json patch {text}" for text in [*request.duplicates, *unknown_]]
     return operations
@@ -309,7 +311,7 @@ def _text(request: Request, old: Object, made: Object) -> str:
         text = _merged(made, old, request.patch).decode()
     else:
         kept: set[int] = set()
-        _containers([old, *(one.get("value") for one in request.patch)], kept)
+        _containers([old, *(operation.get("value") for operation in request.patch)], kept)
         kept.discard(id(made))
         text = _written({name: made[name] for name in made}, kept).decode()
     for char, escape in (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e")):
@@ -336,13 +338,13 @@ def _containers(values: list[Any], into: set[int]) -> None:
         value = todo.pop()
         into.add(id(value))
         inside = value.values() if isinstance(value, dict) else value
-        todo += [one for one in inside if isinstance(one, (dict, list))]
+        todo += [child for child in inside if isinstance(child, (dict, list))]
 
 
 def _written(value: Any, kept: set[int]) -> bytes:
     if id(value) in kept or not isinstance(value, (dict, list)):
         return orjson.dumps(value)
     if isinstance(value, list):
-        return b"[" + b",".join(_written(one, kept) for one in value) + b"]"
+        return b"[" + b",".join(_written(item, kept) for item in value) + b"]"
     inside = (orjson.dumps(name) + b":" + _written(value[name], kept) for name in sorted(value))
     return b"{" + b",".join(inside) + b"}"

@@ -48,7 +48,9 @@ async def check(request: Request) -> str:
     if await _may(request, "escalate", info.plural, request.name):
         return f"may escalate {info.plural}"
     _confirm(request, obj.get("rules") or ())
-    if info.kind == "ClusterRole" and any((one or {}).get("aggregationRule") for one in (obj, old)):
+    if info.kind == "ClusterRole" and any(
+        (role or {}).get("aggregationRule") for role in (obj, old)
+    ):
         if _missing(request, _EVERYTHING)[0]:
             raise _forbidden(request, _AGGREGATES)
     return "holds every rule of it"

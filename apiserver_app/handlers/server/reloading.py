@@ -145,12 +145,17 @@ class Reloads:
             return True
         asking = authenticators.spawn_discovery(built, kernel)
         end = kernel.now + UPDATE_SECONDS * SECOND
-        while missing := [one.settings.issuer for one in built if not one.is_initialized]:
+        while missing := [
+            authenticator.settings.issuer
+            for authenticator in built
+            if not authenticator.is_initialized
+        ]:
             if kernel.now >= end:
                 for task in asking:
                     kernel.cancel(task)
                 messages = [
-                    f'oidc: authenticator for issuer "{one}" is not initialized' for one in missing
+                    f'oidc: authenticator for issuer "{issuer}" is not initialized'
+                    for issuer in missing
                 ]
                 why = errors.aggregate([*messages, "context deadline exceeded"])
                 self._failed(AUTHENTICATION, "failed to update authentication config", why)
@@ -160,7 +165,7 @@ class Reloads:
             kernel.cancel(task)
         self._asking = asking
         authenticators.replace_issuers(server.authentication, built)
-        named = [one.settings.issuer for one in built]
+        named = [authenticator.settings.issuer for authenticator in built]
         self._done(AUTHENTICATION, "reloaded authentication config", {"issuers": named})
         return True
 

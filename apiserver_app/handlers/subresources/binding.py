@@ -53,7 +53,7 @@ class Bind(Operation):
         if not target.get("name"):
             errs.append(errors.required("target.name"))
         if errs:
-            raise errors.unclassified(errors.aggregate([str(one) for one in errs]))
+            raise errors.unclassified(errors.aggregate([str(err) for err in errs]))
         return errs
 
     def store(self, request: Request) -> Decision:

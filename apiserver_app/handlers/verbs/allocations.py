@@ -33,7 +33,9 @@ def reserved(cluster: ClusterContext, obj: Object, old: Object | None = None) ->
     """Nobody else gets meanwhile what the service is to hold; 409 when somebody just did."""
     wanted = ips.held(obj) - (ips.held(old) if old is not None else set())
     key, others = meta.key_of(obj), cluster.addresses.reserved
-    taken = [ips.held(one) for one in cluster.cache.list(SERVICES) if meta.key_of(one) != key]
+    taken = [
+        ips.held(service) for service in cluster.cache.list(SERVICES) if meta.key_of(service) != key
+    ]
     if wanted and not wanted.isdisjoint(set().union(*taken, *others)):
         raise errors.conflict("", SERVICES, meta.name_of(obj), errors.MODIFIED)
     others.append(wanted)
@@ -72,13 +74,13 @@ async def repair(cluster: ClusterContext) -> None:
     cluster.addresses.ranges.repair(services)
     if ADDRESSES not in cluster.resources.by_key:
         return
-    there = {meta.name_of(one): one for one in cluster.cache.list(ADDRESSES)}
+    there = {meta.name_of(stored): stored for stored in cluster.cache.list(ADDRESSES)}
     held = {address: service for service in services for address in addresses_of(service)}
     for address, service in held.items():
         if address not in there:
             await _create(cluster, service, address)
-    for address, one in there.items():
-        managed = meta.labels_of(one).get(f"{_GROUP}/managed-by") == "ipallocator.k8s.io"
+    for address, stored in there.items():
+        managed = meta.labels_of(stored).get(f"{_GROUP}/managed-by") == "ipallocator.k8s.io"
         if managed and address not in held:
             await _delete(cluster, address)
 
@@ -96,7 +98,7 @@ async def keep_repaired(cluster: ClusterContext) -> None:
 
 def _more(obj: Object, than: Object | None) -> list[str]:
     have = addresses_of(than) if than is not None else []
-    return [one for one in addresses_of(obj) if one not in have]
+    return [address for address in addresses_of(obj) if address not in have]
 
 
 async def _create(cluster: ClusterContext, service: Object, address: str) -> None:

@@ -32,8 +32,8 @@ def page(request: Request, selection: Selection) -> Outcome:
     selects = selection.selects(cluster.strategy(request.info))
     statuses = [status for status in _statuses(cluster) if selects is None or selects(status)]
     entries = [
-        Entry(f"/componentstatuses/{one['metadata']['name']}", orjson.dumps(one), 0, 0, 0)
-        for one in statuses
+        Entry(f"/componentstatuses/{status['metadata']['name']}", orjson.dumps(status), 0, 0, 0)
+        for status in statuses
     ]
     return Outcome(200, page=Page(entries, 0, "", None, statuses))
 

@@ -47,12 +47,12 @@ async def convert(
     """Ask for those that are not known in that version; all at once, as upstream does a list."""
     assert info.custom is not None and info.custom.webhook is not None
     webhook: conversion.Webhook = info.custom.webhook
-    wanted = [one for one in objects if webhook.known(one, api_version) is None]
+    wanted = [obj for obj in objects if webhook.known(obj, api_version) is None]
     if not wanted:
         return 0
     made = await _ask(cluster, info, wanted, api_version)
-    for source, one in zip(wanted, made, strict=True):
-        webhook.keep(source, api_version, one)
+    for source, converted in zip(wanted, made, strict=True):
+        webhook.keep(source, api_version, converted)
     return len(wanted)
 
 

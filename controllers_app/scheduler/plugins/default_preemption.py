@@ -125,8 +125,8 @@ def by_budget(
 ) -> tuple[list[PodInfo], list[PodInfo]]:
     """Those whose eviction a budget would not allow, and the others (filterPodsWithPDBViolation).
     Each uses up what its budgets allow, so that the order matters."""
-    allowed = [(one.get("status") or {}).get("disruptionsAllowed") or 0 for one in budgets]
-    selectors = [labels.from_label_selector(one["spec"].get("selector")) for one in budgets]
+    allowed = [(budget.get("status") or {}).get("disruptionsAllowed") or 0 for budget in budgets]
+    selectors = [labels.from_label_selector(budget["spec"].get("selector")) for budget in budgets]
     violating: list[PodInfo] = []
     others: list[PodInfo] = []
     for pod in pods:

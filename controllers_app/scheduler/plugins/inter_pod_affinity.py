@@ -72,14 +72,16 @@ class InterPodAffinity(Plugin):
         if required or apart:
             for group, where in cache.groups():
                 have = group.labels
-                if required and all(self._selects(one, group.namespace, have) for one in required):
+                if required and all(
+                    self._selects(term, group.namespace, have) for term in required
+                ):
                     for term in required:
                         _add(near, term.key, where, cache)
                 for term in apart:
                     if self._selects(term, group.namespace, have):
                         _add(far, term.key, where, cache)
         mine = pod.labels
-        itself = all(self._selects(one, pod.namespace, mine) for one in required)
+        itself = all(self._selects(term, pod.namespace, mine) for term in required)
         return _Filtering(near, far, existing, itself)
 
     def filter(self, state: _Filtering, pod: PodInfo, node: NodeInfo) -> No | None:
@@ -114,7 +116,7 @@ class InterPodAffinity(Plugin):
         if terms is None:
             return
         where, have = other.namespace, other.labels
-        if terms.required and all(self._selects(one, where, have) for one in terms.required):
+        if terms.required and all(self._selects(term, where, have) for term in terms.required):
             for term in terms.required:
                 _count(state.near, term.key, node, sign)
         for term in terms.anti_required:
@@ -206,10 +208,12 @@ def _may_change_domains(event: ClusterEvent, pod: PodInfo) -> bool:
         return False
     have = meta.labels_of(event.new)
     if event.old is None:
-        return bool(terms.anti_required) or any(one.key in have for one in terms.required)
+        return bool(terms.anti_required) or any(term.key in have for term in terms.required)
     had = meta.labels_of(event.old)
-    return any(one.key in have and have[one.key] != had.get(one.key) for one in terms.required) or (
-        any(one.key in had and had[one.key] != have.get(one.key) for one in terms.anti_required)
+    return any(
+        term.key in have and have[term.key] != had.get(term.key) for term in terms.required
+    ) or (
+        any(term.key in had and had[term.key] != have.get(term.key) for term in terms.anti_required)
     )
 
 

@@ -91,11 +91,11 @@ class NodeAffinity(Plugin):
 def _unreadable(index: int, preferred: Object) -> Iterator[str]:
     """What is compared with something that is no number."""
     expressions = (preferred.get("preference") or {}).get("matchExpressions") or ()
-    for number, one in enumerate(expressions):
-        if one["operator"] in ("Gt", "Lt") and labels.parse_int64(one["values"][0]) is None:
+    for number, rule in enumerate(expressions):
+        if rule["operator"] in ("Gt", "Lt") and labels.parse_int64(rule["values"][0]) is None:
             yield (
                 f"[{index}].matchExpressions[{number}].values[0]: Invalid value: "
-                f"{json.dumps(one['values'][0])}: for 'Gt', 'Lt' operators, the value must be an "
+                f"{json.dumps(rule['values'][0])}: for 'Gt', 'Lt' operators, the value must be an "
                 "integer"
             )
 

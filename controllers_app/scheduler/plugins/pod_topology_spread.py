@@ -105,7 +105,10 @@ class PodTopologySpread(Plugin):
         ]
         mine = pod.labels
         return _Filtering(
-            constraints, counts, lowest, [int(one.selector.matches(mine)) for one in constraints]
+            constraints,
+            counts,
+            lowest,
+            [int(constraint.selector.matches(mine)) for constraint in constraints],
         )
 
     def _count(
@@ -118,10 +121,10 @@ class PodTopologySpread(Plugin):
             of_domain = _domain_counts(cache, pod, one)
             return [{domain: of_domain.get(domain, 0) for domain in cache.domains(one.key)}]
         counts: list[dict[str, int]] = [{} for _ in constraints]
-        matching = [_counts(cache, pod, one) for one in constraints]
+        matching = [_counts(cache, pod, constraint) for constraint in constraints]
         for node in cache.nodes.values():
             have = node.labels
-            if any(one.key not in have for one in constraints):
+            if any(constraint.key not in have for constraint in constraints):
                 continue
             for constraint, domains, matches in zip(constraints, counts, matching, strict=True):
                 if self._is_included(constraint, required, pod, node):
@@ -147,7 +150,7 @@ class PodTopologySpread(Plugin):
     ) -> None:
         have = node.labels
         if other.namespace != pod.namespace or any(
-            one.key not in have for one in state.constraints
+            constraint.key not in have for constraint in state.constraints
         ):
             return
         required = nodeaffinity.required_of(pod.spec)
@@ -169,7 +172,7 @@ class PodTopologySpread(Plugin):
             return event.pod.namespace == pod.namespace and _counts_otherwise(
                 constraints, event, pod
             )
-        nodes = [NodeInfo(one) for one in (event.old, event.new) if one is not None]
+        nodes = [NodeInfo(node) for node in (event.old, event.new) if node is not None]
         if len(nodes) == 2 and _taints(event.old) == _taints(event.new):
             if all(nodes[0].labels.get(c.key) == nodes[1].labels.get(c.key) for c in constraints):
                 return False
@@ -186,14 +189,14 @@ class PodTopologySpread(Plugin):
             return None
         values = [
             None
-            if one.key == HOSTNAME and cache.all_have(HOSTNAME)
-            else alike.values_of(nodes, one.key)
-            for one in constraints
+            if constraint.key == HOSTNAME and cache.all_have(HOSTNAME)
+            else alike.values_of(nodes, constraint.key)
+            for constraint in constraints
         ]
         ignored = set()
         if own and any(None in column for column in values if column):
             for node in nodes:  # the defaults leave out a label that a node has not
-                if any(one.key not in node.labels for one in constraints):
+                if any(constraint.key not in node.labels for constraint in constraints):
                     ignored.add(node.name)
         counts: list[Mapping[str, int]] = []
         weights = []
@@ -237,7 +240,7 @@ class PodTopologySpread(Plugin):
             domain = node.labels.get(key, "")
             if domain not in domains or not self._is_included(constraint, required, pod, node):
                 continue
-            if own and any(one.key not in node.labels for one in constraints):
+            if own and any(constraint.key not in node.labels for constraint in constraints):
                 continue
             domains[domain] += count
         return domains
