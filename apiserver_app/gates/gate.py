@@ -24,7 +24,7 @@ class Gate:
     cost = 0  # µs of virtual time
     waits = False  # whether its cost is behind it when it is recorded
     source = ""  # the upstream file it models
-    sources: Mapping[str, str] = {}  # by a request's verb, where that differs
+    sources: Mapping[str, str] = {}  # by verb or verb/subresource, where that differs
     reads = False  # whether requests that change nothing pass it, too
     plugins = False  # whether it is a phase of admission
     # what the kind's strategy is asked there about an object that is new, and about another

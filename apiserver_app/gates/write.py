@@ -16,6 +16,7 @@ from apiserver_app.handlers.request import Request
 
 HANDLERS = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers"
 STORE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go"
+POD = "pkg/registry/core/pod/storage"
 
 
 class Decode(Gate):
@@ -54,6 +55,8 @@ class Etcd(Gate):
     waits = True
     source = f"{STORE} Create"
     sources = {
+        "create/binding": f"{POD}/storage.go BindingREST.setPodNodeAndMetadata",
+        "create/eviction": f"{POD}/eviction.go EvictionREST.Create",
         "update": f"{STORE} Update",
         "patch": f"{STORE} Update",
         "delete": f"{STORE} Delete",

@@ -56,14 +56,18 @@ function told(verb, records, ask = {}) {
   return { index: history.index, span: must(history.index.spans.get(2)), seq: history.last };
 }
 
-test('the upstream function that is named is that of the verb', () => {
+test('the upstream function that is named is that of the verb, or of the subresource', () => {
   const { index } = told('create', []);
-  const at = (/** @type {string} */ name, /** @type {string} */ verb) =>
-    gateSource(index, name, verb).split('/').at(-1);
+  const at = (/** @type {string} */ name, /** @type {string} */ verb, subresource = '') =>
+    gateSource(index, name, { verb, subresource }).split('/').at(-1);
   assert.equal(at('etcd', 'create'), 'store.go Create');
   assert.equal(at('etcd', 'patch'), 'store.go Update');
   assert.equal(at('etcd', 'delete'), 'store.go Delete');
   assert.equal(at('etcd', 'list'), 'store.go List');
+  assert.equal(at('etcd', 'patch', 'status'), 'store.go Update');
+  assert.equal(at('etcd', 'create', 'binding'), 'storage.go BindingREST.setPodNodeAndMetadata');
+  assert.equal(at('etcd', 'create', 'eviction'), 'eviction.go EvictionREST.Create');
+  assert.equal(at('decode', 'create', 'binding'), 'create.go createHandler');
   assert.equal(at('decode', 'patch'), 'patch.go PatchResource');
   assert.equal(at('authorization', 'create'), at('authorization', 'delete'));
 });

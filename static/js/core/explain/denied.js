@@ -63,7 +63,7 @@ export function explainDenied(model, span, row, record, crumb, words) {
       record.source ||
         detail.source ||
         (record.plugin && pluginSource(model.index, row.gate, record.plugin)) ||
-        (isAuthorization ? RBAC_SOURCE : gateSource(model.index, row.gate, open.verb)),
+        (isAuthorization ? RBAC_SOURCE : gateSource(model.index, row.gate, open)),
     ),
   });
 }

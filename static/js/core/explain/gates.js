@@ -54,7 +54,7 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     (record && (record.source || record.detail?.source)) ||
     (isPlugin
       ? pluginSource(model.index, gate, record.plugin)
-      : gateSource(model.index, gate, open.verb));
+      : gateSource(model.index, gate, open));
   return explanation({
     crumb: crumb(model, span, gate, words),
     title,
@@ -277,7 +277,7 @@ export function explainRequest(model, span, words) {
     badge: words.t('badge.modelled'),
     source: sourceText(
       model.version,
-      gateSource(model.index, gatesOf(model.index).at(-1)?.name || '', open.verb),
+      gateSource(model.index, gatesOf(model.index).at(-1)?.name || '', open),
     ),
   });
 }

@@ -12,7 +12,7 @@
  * @typedef {Object} Gate
  * @property {string} name
  * @property {string} [source]   upstream file and function
- * @property {Record<string, string>} [sources]  by verb, where that differs
+ * @property {Record<string, string>} [sources]  by verb or verb/subresource, where that differs
  * @property {number} [cost]     virtual µs
  * @property {boolean} [reads]   reads pass it, too
  * @property {boolean} [plugins] it is a phase of admission
@@ -145,14 +145,14 @@ export function gateOf(index, name) {
   return gatesOf(index).find((gate) => gate.name === name) || { name };
 }
 
-/** Where upstream does what a gate does with a request of this verb. */
-export function gateSource(
-  /** @type {Index} */ index,
-  /** @type {string} */ name,
-  /** @type {string} */ verb,
-) {
-  const gate = gateOf(index, name);
-  return gate.sources?.[verb] || gate.source || '';
+/**
+ * Where upstream does what a gate does with such a request.
+ * @param {Index} index @param {string} name
+ * @param {{verb: string, subresource?: string}} request
+ */
+export function gateSource(index, name, { verb, subresource }) {
+  const { source, sources = {} } = gateOf(index, name);
+  return sources[`${verb}/${subresource}`] || sources[verb] || source || '';
 }
 
 /** The plugins of a phase in the order in which they are asked. */
