@@ -53,6 +53,14 @@ def test_nothing_overlaps_is_cut_or_hard_to_read(look: Look, theme: str) -> None
     assert not wrong, "\n".join(["", *wrong])
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_what_can_be_pressed_is_not_too_small(look: Look, size: tuple[int, int]) -> None:
+    sight = look(size)
+    for moment in ("held", "refused", "at rest"):
+        MOMENTS[moment](sight)
+        assert sight.page.evaluate(measures.TARGETS) == [], moment
+
+
 def other_language(sight: Sight) -> None:
     before = sight.page.evaluate("document.documentElement.lang")
     button = sight.page.locator(
