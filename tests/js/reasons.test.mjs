@@ -79,6 +79,13 @@ const factsOf = (said) => Object.fromEntries(find(said, 'facts').flatMap((block)
 /** @param {{text: string}[]} pieces */
 const plain = (pieces) => pieces.map((piece) => piece.text).join('');
 
+test('a request that has just come is not said to have written nothing, one that read is', () => {
+  const answer = { kind: 'response', verb: 'get', code: 200, message: '' };
+  const first = (/** @type {Detail[]} */ records) => plain(find(told(records), 'p')[0].text);
+  assert.equal(first([]), 'No gate has looked at it yet.');
+  assert.equal(first([answer]), 'It wrote nothing.');
+});
+
 test('authenticators stand as they are nested, each with what it answered', () => {
   const tries = [
     { name: 'X509', verdict: 'skip', why: 'no client certificate' },

@@ -87,6 +87,7 @@ export default {
   'request.wrote': 'It wrote revision *{rev}* of `{key}`.',
   'request.woke': 'Whom this revision woke',
   'request.nothing': 'It wrote nothing.',
+  'request.arrived': 'No gate has looked at it yet.',
   'denied.nobody': 'Nobody refused this. Nobody allowed it either.',
   'denied.byOne': '{name} refused this.',
   'denied.plugin': 'The {plugin} plugin refused this.',

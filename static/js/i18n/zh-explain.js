@@ -64,6 +64,7 @@ export default {
   'request.wrote': '它写入了 `{key}` 的修订 *{rev}*。',
   'request.woke': '这个修订唤醒了谁',
   'request.nothing': '它没有写入任何内容。',
+  'request.arrived': '还没有关卡检查过它。',
   'denied.nobody': '没有人拒绝，也没有人允许。',
   'denied.byOne': '{name} 拒绝了它。',
   'denied.plugin': '{plugin} 插件拒绝了它。',

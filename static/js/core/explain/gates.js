@@ -292,7 +292,10 @@ function answeredBlocks(model, span, write, words) {
     const { component, key } = /** @type {any} */ (maker.open);
     blocks.push(p(words, 'request.maker', { component, key }));
   }
-  if (!write) return blocks.length ? blocks : [p(words, 'request.nothing')];
+  if (!write) {
+    const none = close ? 'request.nothing' : 'request.arrived';
+    return blocks.length ? blocks : [p(words, none)];
+  }
   const before = model.index.before(write);
   blocks.push(p(words, 'request.wrote', { rev: String(write.rev), key: write.key }));
   const lines = before ? difference(before.object, write.object, 1) : [];
