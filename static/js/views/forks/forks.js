@@ -143,33 +143,22 @@ export function forkBanner(/** @type {Context} */ ctx) {
   const fork = ui.forks.find((one) => one.name === meta.cluster);
   if (!fork) return null; // it is being read
   if (fork.anew) return copyBanner(ctx, fork);
-  return h(
-    'div.banner.fork',
-    { key: 'banner' },
-    h('span.v.is-change', null, glyph('layers')),
+  const text = fork.how === 'objects'
+    ? words.t('fork.inexact', { why: fork.why })
+    : words.t(player.stopped ? 'fork.waits' : 'fork.goes');
+  return banner(
+    words.t('fork.of', { origin, rev: String(fork.revision) }),
+    text,
+    player.drives ? changes(ctx) : null,
     h(
-      'span',
-      null,
-      h('b', null, words.t('fork.of', { origin, rev: String(fork.revision) })),
-      ' ',
-      fork.how === 'objects'
-        ? words.t('fork.inexact', { why: fork.why })
-        : words.t(player.stopped ? 'fork.waits' : 'fork.goes'),
+      'button.act',
+      { 'aria-pressed': String(ui.compares), onClick: () => act.compare() },
+      words.t('fork.compare', { origin }),
     ),
     h(
-      'span.acts',
-      null,
-      player.drives ? changes(ctx) : null,
-      h(
-        'button.act',
-        { 'aria-pressed': String(ui.compares), onClick: () => act.compare() },
-        words.t('fork.compare', { origin }),
-      ),
-      h(
-        'button.act.first',
-        { onClick: () => act.openCluster(origin) },
-        words.t('fork.back', { origin }),
-      ),
+      'button.act.first',
+      { onClick: () => act.openCluster(origin) },
+      words.t('fork.back', { origin }),
     ),
   );
 }
@@ -177,18 +166,24 @@ export function forkBanner(/** @type {Context} */ ctx) {
 /** Over the map of a copy: what it is, and the way back. @param {Context} ctx @param {Fork} copy */
 function copyBanner(ctx, { cluster }) {
   const { words } = ctx;
+  return banner(
+    words.t('fork.copy', { cluster }),
+    words.t('fork.copyText', { cluster }),
+    leaveCopy(ctx, 'button.act.first'),
+  );
+}
+
+/**
+ * What is looked at, and what one can do there.
+ * @param {string} title @param {string} text @param {import('../../types.js').Child[]} acts
+ */
+function banner(title, text, ...acts) {
   return h(
     'div.banner.fork',
     { key: 'banner' },
     h('span.v.is-change', null, glyph('layers')),
-    h(
-      'span',
-      null,
-      h('b', null, words.t('fork.copy', { cluster })),
-      ' ',
-      words.t('fork.copyText', { cluster }),
-    ),
-    h('span.acts', null, leaveCopy(ctx, 'button.act.first')),
+    h('span', null, h('b', null, title), ' ', text),
+    h('span.acts', null, ...acts),
   );
 }
 
