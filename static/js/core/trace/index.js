@@ -57,13 +57,42 @@ export function lastRecordAt(list, seq) {
   return low - 1;
 }
 
-export class Index {
+/**
+ * Finds requests and work among the spans that are known.
+ * @template {{get: (seq: number) => Span | undefined}} Spans
+ */
+export class SpanLookup {
+  /** @param {Spans} spans */
+  constructor(spans) {
+    this.spans = spans;
+  }
+
+  /** The request that began there. @param {number} seq */
+  request(seq) {
+    const span = this.spans.get(seq);
+    return span && span.type === 'request' ? span : null;
+  }
+
+  /** The work that began there. @param {number} seq */
+  work(seq) {
+    const span = this.spans.get(seq);
+    return span && span.type === 'work' ? span : null;
+  }
+
+  /** The span a record belongs to. @param {TraceRecord} record */
+  spanOf(record) {
+    return this.spans.get(record.span || record.seq) || null;
+  }
+}
+
+/** @extends {SpanLookup<Map<number, Span>>} */
+export class Index extends SpanLookup {
   constructor() {
+    super(new Map());
     /** @type {TraceRecord[]} without gaps */ this.records = [];
     this.first = 1;
     /** @type {Map<number, TraceRecord>} those before them that are still in force */
     this.standing = new Map();
-    /** @type {Map<number, Span>} */ this.spans = new Map();
     /** @type {RequestSpan[]} requests that are neither heartbeats nor reads */ this.requests = [];
     /** @type {WorkSpan[]} */ this.works = [];
     /** @type {WriteRecord[]} in order of revision */ this.writes = [];
@@ -129,23 +158,6 @@ export class Index {
     const take = /** @type {any} */ (this)[`_${record.kind}`];
     if (take) take.call(this, record);
     else this._inSpan(record);
-  }
-
-  /** The request that began there. @param {number} seq */
-  request(seq) {
-    const span = this.spans.get(seq);
-    return span && span.type === 'request' ? span : null;
-  }
-
-  /** The work that began there. @param {number} seq */
-  work(seq) {
-    const span = this.spans.get(seq);
-    return span && span.type === 'work' ? span : null;
-  }
-
-  /** The span a record belongs to. @param {TraceRecord} record */
-  spanOf(record) {
-    return this.spans.get(record.span || record.seq) || null;
   }
 
   /** The state of an object at a seq. @param {string} key @param {number} seq */

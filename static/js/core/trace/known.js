@@ -5,7 +5,7 @@
  * what only comes later. Lists are cut when they are asked for.
  */
 import { Facts } from './facts.js';
-import { lastAtMost, lastRecordAt } from './index.js';
+import { lastAtMost, lastRecordAt, SpanLookup } from './index.js';
 
 /** @typedef {import('./index.js').Index} Index */
 /** @typedef {import('./index.js').Span} Span */
@@ -23,15 +23,18 @@ export function knownAt(index, seq) {
   return known;
 }
 
-/** What an Index is read by; it is never added to. */
-class Known {
+/**
+ * What an Index is read by; it is never added to.
+ * @extends {SpanLookup<{get: (seq: number) => Span | undefined}>}
+ */
+class Known extends SpanLookup {
   /** @param {Index} whole @param {number} seq */
   constructor(whole, seq) {
+    super({ get: (one) => this.span(whole.spans.get(one)) });
     this.whole = whole;
     this.first = whole.first;
     this.last = Math.max(seq, whole.first - 1);
     /** @type {Map<number, Span>} the spans that were cut */ this.cut = new Map();
-    this.spans = { get: (/** @type {number} */ one) => this.span(whole.spans.get(one)) };
     this.byRev = { get: (/** @type {number} */ rev) => this.upTo(whole.byRev.get(rev)) };
     this.histories = lists(whole.histories, (list) => this.records(list));
     this.steps = lists(whole.steps, (list) => this.records(list));
@@ -68,23 +71,6 @@ class Known {
   /** @param {number} seq */
   record(seq) {
     return seq <= this.last ? this.whole.record(seq) : undefined;
-  }
-
-  /** @param {number} seq */
-  request(seq) {
-    const span = this.spans.get(seq);
-    return span && span.type === 'request' ? span : null;
-  }
-
-  /** @param {number} seq */
-  work(seq) {
-    const span = this.spans.get(seq);
-    return span && span.type === 'work' ? span : null;
-  }
-
-  /** @param {import('./records.js').TraceRecord} record */
-  spanOf(record) {
-    return this.spans.get(record.span || record.seq) || null;
   }
 
   /** @param {string} key @param {number} seq */
