@@ -220,9 +220,12 @@ def _tokens(
         authenticators.append(TokenFile(flags.token_auth_file))
     if flags.service_account_key_file:
         legacy = LegacyServiceAccounts(
-            dependencies.tokens, dependencies.reader, own, dependencies.mark_used,
+            dependencies.tokens,
+            dependencies.reader,
+            own,
+            dependencies.mark_used,
             lookup=flags.service_account_lookup,
-        )  # fmt: skip
+        )
         authenticators += [legacy, ServiceAccounts(dependencies.tokens, dependencies.reader, own)]
     if flags.enable_bootstrap_token_auth:
         authenticators.append(BootstrapTokens(dependencies.reader))

@@ -84,12 +84,21 @@ class LocalClient:
         group, _, version = group_version.partition("/")
         said = {key: value for key, value in (params or {}).items() if value}
         call = Call(
-            "get" if name else "list", "/".join(filter(None, parts)), self._credential,
-            self._agent, None, subresource, namespace, name,
-            {key: [value] for key, value in said.items()}, component=self.component,
-            asked=(group, version, plural), query=urllib.parse.urlencode(said),
-            headers={"accept": "application/json"}, method="GET",
-        )  # fmt: skip
+            "get" if name else "list",
+            "/".join(filter(None, parts)),
+            self._credential,
+            self._agent,
+            None,
+            subresource,
+            namespace,
+            name,
+            {key: [value] for key, value in said.items()},
+            component=self.component,
+            asked=(group, version, plural),
+            query=urllib.parse.urlencode(said),
+            headers={"accept": "application/json"},
+            method="GET",
+        )
         about = " ".join(filter(None, ("get", errors.qualified(group, plural), name)))
         try:
             outcome = await self._handle(Request(self._cluster, call))
@@ -192,9 +201,14 @@ class LocalClient:
         outcome = await self._handle(request)
         assert outcome.selection is not None
         return LocalWatch(
-            self._cluster, request.info, self.component, outcome.selection,
-            listoptions.parse_revision(resource_version), request.audit, call.name,
-        )  # fmt: skip
+            self._cluster,
+            request.info,
+            self.component,
+            outcome.selection,
+            listoptions.parse_revision(resource_version),
+            request.audit,
+            call.name,
+        )
 
     async def _object(
         self,
@@ -259,10 +273,20 @@ class LocalClient:
         in_path = "" if verb in ("list", "watch", "deletecollection") else name
         path = path_of(info, namespace, in_path, subresource)
         return Call(
-            verb, path, self._credential, self._agent, info, subresource, namespace, name,
-            params, body, kind, component=self.component,
+            verb,
+            path,
+            self._credential,
+            self._agent,
+            info,
+            subresource,
+            namespace,
+            name,
+            params,
+            body,
+            kind,
+            component=self.component,
             query=urllib.parse.urlencode(params, doseq=True) if params else "",
-        )  # fmt: skip
+        )
 
 
 # what client-go says of an answer that is no Status
@@ -311,11 +335,16 @@ class LocalWatch:
         converts = info.custom is not None and info.custom.webhook is None
         converted = info if converts else None
         self._subscription = Subscription(
-            name, info.storage, info.etcd_prefix(selection.namespace),
-            selection.selects(cluster.strategy(info)), _into(self._events, converted),
-            node=selection.node() if info.storage == "pods" else None, named=named,
-            key=selection.key(info), on_end=self._events.close,
-        )  # fmt: skip
+            name,
+            info.storage,
+            info.etcd_prefix(selection.namespace),
+            selection.selects(cluster.strategy(info)),
+            _into(self._events, converted),
+            node=selection.node() if info.storage == "pods" else None,
+            named=named,
+            key=selection.key(info),
+            on_end=self._events.close,
+        )
         cluster.cache.subscribe(self._subscription, after or cluster.store.revision)
 
     async def next(self) -> WatchEvent | None:

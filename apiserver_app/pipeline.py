@@ -52,9 +52,17 @@ class Pipeline:
         assert task is not None, "requests are handled inside a task of the kernel"
         parent, info = task.span, call.info
         request.span = task.span = await self.probe.hop(
-            "request", parent, call.component or call.agent, call.outside, call.verb, call.path,
-            info.key if info else "", call.subresource, call.namespace, bodies.name_in(call),
-        )  # fmt: skip
+            "request",
+            parent,
+            call.component or call.agent,
+            call.outside,
+            call.verb,
+            call.path,
+            info.key if info else "",
+            call.subresource,
+            call.namespace,
+            bodies.name_in(call),
+        )
         came, code, answered = self.kernel.now, 500, False
         changes = call.verb not in READS
         counters.in_flight[changes] += 1

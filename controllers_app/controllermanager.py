@@ -225,10 +225,19 @@ class _Process:
             )
             group.spawn(f"{entry.name}/events", recorder.run())
             context = runtime.Context(
-                self._kernel, self._clients[entry.name], informers, recorder, queue,
-                self._rand, self._version, self._root_ca, self._authority,
-                self._check_types, self._config, self._cluster_cidr,
-            )  # fmt: skip
+                self._kernel,
+                self._clients[entry.name],
+                informers,
+                recorder,
+                queue,
+                self._rand,
+                self._version,
+                self._root_ca,
+                self._authority,
+                self._check_types,
+                self._config,
+                self._cluster_cidr,
+            )
             controller = runtime.build(entry.name, entry.factory, context)
             await runtime.run(self._kernel, self._probe, entry.name, controller, informers, group)
 

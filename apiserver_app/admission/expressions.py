@@ -96,11 +96,14 @@ class Activation:
             "namespaceObject": _namespace(namespace),
             "authorizer": authorizer,
             "authorizer.requestResource": authorizer.resource(
-                requested.group, requested.plural, attributes.subresource, attributes.namespace,
+                requested.group,
+                requested.plural,
+                attributes.subresource,
+                attributes.namespace,
                 attributes.name,
             ),
             "variables": Lazy(frozenset(environment.variables), self._variable),
-        }  # fmt: skip
+        }
 
     async def evaluate(self, compiled: Compiled) -> Outcome:
         """Returns the expression's value. Raises OutOfBudget."""

@@ -30,9 +30,12 @@ class TypeChecker:
     """Checks policies against the resources of one API server."""
 
     def __init__(
-        self, version: Release, resources: Resources, types: Types,
+        self,
+        version: Release,
+        resources: Resources,
+        types: Types,
         pause: Callable[[], Awaitable[None]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._version = version
         self._resources = resources
         self._types = types

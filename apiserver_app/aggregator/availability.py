@@ -226,10 +226,16 @@ class Availability:
         claims = tuple(identity.headers(identity.AGGREGATOR, releases.DEFAULT))
         certificate, key = self._dependencies.front_proxy
         return out.Call(
-            remote.target, "GET", path, headers={"accept": "application/json"}, insecure=True,
-            client_cert_pem=certificate, client_key_pem=key,
-            timeout_seconds=CHECK_SECONDS_MAX, repeated=claims,
-        )  # fmt: skip
+            remote.target,
+            "GET",
+            path,
+            headers={"accept": "application/json"},
+            insecure=True,
+            client_cert_pem=certificate,
+            client_key_pem=key,
+            timeout_seconds=CHECK_SECONDS_MAX,
+            repeated=claims,
+        )
 
     async def _publish(self, service: Object, status: str, reason: str, message: str) -> None:
         current = condition_of(service)
@@ -240,9 +246,12 @@ class Availability:
         if current.get("status") != status or not transition:
             transition = meta.rfc3339(self._dependencies.kernel.now)
         condition = {
-            "type": "Available", "status": status, "lastTransitionTime": transition,
-            "reason": reason, "message": message,
-        }  # fmt: skip
+            "type": "Available",
+            "status": status,
+            "lastTransitionTime": transition,
+            "reason": reason,
+            "message": message,
+        }
         changed = {**service, "status": {"conditions": [condition]}}
         with errors.ignoring("Conflict", "NotFound"):
             await self._dependencies.client.update(

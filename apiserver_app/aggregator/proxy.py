@@ -32,9 +32,13 @@ _DROPPED = frozenset(
 )
 # headers of the answer that this server sets itself
 _OWN = _DROPPED - {"authorization"} | {
-    "content-type", "date", "audit-id", "x-kubernetes-pf-flowschema-uid",
-    "x-kubernetes-pf-prioritylevel-uid", "traceparent",
-}  # fmt: skip
+    "content-type",
+    "date",
+    "audit-id",
+    "x-kubernetes-pf-flowschema-uid",
+    "x-kubernetes-pf-prioritylevel-uid",
+    "traceparent",
+}
 
 
 def route(remote: Remote) -> Object:
@@ -76,8 +80,11 @@ class PassOn(Operation):
             await cluster.probe.hop("stream", "refused", {**about, "why": str(cause)})
             raise unavailable(text, detail) from error
         sums = {
-            "by": answer.by, "in": len(call.raw), "out": len(answer.body), "code": answer.status,
-        }  # fmt: skip
+            "by": answer.by,
+            "in": len(call.raw),
+            "out": len(answer.body),
+            "code": answer.status,
+        }
         await cluster.probe.hop("stream", "end", {**about, **sums})
         return _outcome(answer)
 
@@ -139,10 +146,19 @@ def _sent(request: Request, remote: Remote, path: str) -> out.Call:
     claims = identity.headers(request.user, cluster.version)
     proxy = cluster.aggregation.front_proxy
     return out.Call(
-        remote.target, call.method or "GET", path, call.query, dict(sent), call.raw,
-        ca_pem=remote.ca_pem, client_cert_pem=proxy[0], client_key_pem=proxy[1],
-        insecure=remote.insecure, timeout_seconds=SECONDS_MAX, repeated=tuple(claims),
-    )  # fmt: skip
+        remote.target,
+        call.method or "GET",
+        path,
+        call.query,
+        dict(sent),
+        call.raw,
+        ca_pem=remote.ca_pem,
+        client_cert_pem=proxy[0],
+        client_key_pem=proxy[1],
+        insecure=remote.insecure,
+        timeout_seconds=SECONDS_MAX,
+        repeated=tuple(claims),
+    )
 
 
 def _redirected(status: int, location: str | None) -> Outcome | None:

@@ -37,12 +37,15 @@ _GROUPS = {
 }  # fmt: skip
 # versions with an unusual priority
 _VERSIONS = {
-    ("", "v1"): 1, ("admissionregistration.k8s.io", "v1beta1"): 12,
-    ("autoscaling", "v2"): 30, ("autoscaling", "v2beta2"): 1,
-    ("flowcontrol.apiserver.k8s.io", "v1"): 21, ("flowcontrol.apiserver.k8s.io", "v1beta3"): 18,
+    ("", "v1"): 1,
+    ("admissionregistration.k8s.io", "v1beta1"): 12,
+    ("autoscaling", "v2"): 30,
+    ("autoscaling", "v2beta2"): 1,
+    ("flowcontrol.apiserver.k8s.io", "v1"): 21,
+    ("flowcontrol.apiserver.k8s.io", "v1beta3"): 18,
     ("flowcontrol.apiserver.k8s.io", "v1beta2"): 15,
     ("flowcontrol.apiserver.k8s.io", "v1beta1"): 12,
-}  # fmt: skip
+}
 
 
 def desired(resources: Resources) -> list[Object]:

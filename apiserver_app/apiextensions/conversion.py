@@ -78,10 +78,13 @@ class Webhook:
         except (binascii.Error, UnicodeDecodeError):
             bundle = ""
         return outbound.Call(
-            outbound.target_of(client), query=f"timeout={TIMEOUT_SECONDS:.0f}s",
+            outbound.target_of(client),
+            query=f"timeout={TIMEOUT_SECONDS:.0f}s",
             headers={"Content-Type": "application/json", "Accept": "application/json, */*"},
-            body=orjson.dumps(review), ca_pem=bundle, timeout_seconds=TIMEOUT_SECONDS,
-        )  # fmt: skip
+            body=orjson.dumps(review),
+            ca_pem=bundle,
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
 
 
 def converted(

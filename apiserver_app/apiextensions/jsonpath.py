@@ -154,5 +154,8 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": lambda a, b: bool(a >= b),
 }
 _BRACKETS: tuple[tuple[re.Pattern[str], Callable[..., Step]], ...] = (
-    (_INDEX, _item), (_SLICE, _part), (_QUOTED, _named), (_FILTER, _filter),
-)  # fmt: skip
+    (_INDEX, _item),
+    (_SLICE, _part),
+    (_QUOTED, _named),
+    (_FILTER, _filter),
+)

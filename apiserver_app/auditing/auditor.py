@@ -53,9 +53,16 @@ class Auditor:
         if finding.level == "None":
             return finding, None
         event = Event(
-            finding, attributes, self._write, audit_id=audit_id, uri=uri, agent=agent,
-            addresses=source_addresses(headers, address), known=known, now=now,
-        )  # fmt: skip
+            finding,
+            attributes,
+            self._write,
+            audit_id=audit_id,
+            uri=uri,
+            agent=agent,
+            addresses=source_addresses(headers, address),
+            known=known,
+            now=now,
+        )
         return finding, event
 
 

@@ -73,10 +73,13 @@ class Event:
             self._event["sourceIPs"] = list(addresses)
         if attributes.is_resource:
             pairs = (
-                ("resource", attributes.resource), ("namespace", attributes.namespace),
-                ("name", attributes.name), ("apiGroup", attributes.group),
-                ("apiVersion", attributes.version), ("subresource", attributes.subresource),
-            )  # fmt: skip
+                ("resource", attributes.resource),
+                ("namespace", attributes.namespace),
+                ("name", attributes.name),
+                ("apiGroup", attributes.group),
+                ("apiVersion", attributes.version),
+                ("subresource", attributes.subresource),
+            )
             self._event["objectRef"] = {name: value for name, value in pairs if value}
 
     @property
@@ -165,9 +168,12 @@ class Event:
             return
         self._done = True
         self._event["responseStatus"] = {
-            "metadata": {}, "status": "Failure", "reason": "InternalError", "code": 500,
+            "metadata": {},
+            "status": "Failure",
+            "reason": "InternalError",
+            "code": 500,
             "message": f"APIServer panic'd: {message}",
-        }  # fmt: skip
+        }
         self._put(PANIC, now)
 
     def _put(self, stage: str, now: int) -> Object | None:

@@ -19,8 +19,11 @@ from apiserver_app.machinery.syntax import names
 
 LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 RECEIVED, STARTED, COMPLETE, PANIC = (
-    "RequestReceived", "ResponseStarted", "ResponseComplete", "Panic",
-)  # fmt: skip
+    "RequestReceived",
+    "ResponseStarted",
+    "ResponseComplete",
+    "Panic",
+)
 STAGES = (RECEIVED, STARTED, COMPLETE, PANIC)
 API_VERSION = "audit.k8s.io/v1"
 _MIXED = "rules cannot apply to both regular resources and non-resource URLs"

@@ -38,20 +38,30 @@ class Transport(msgspec.Struct, frozen=True):
 
 
 async def ask(
-    transport: Transport, target: Target, review: Object, resource: str, timeout_seconds: float,
+    transport: Transport,
+    target: Target,
+    review: Object,
+    resource: str,
+    timeout_seconds: float,
     query: str = "",
-) -> tuple[Object, str]:  # fmt: skip
+) -> tuple[Object, str]:
     """Returns the status of the answered review, and who answered. Raises CallFailed."""
     pause = PAUSE_SECONDS
     call = outbound.Call(
-        to=target.url, query=query, body=orjson.dumps(review), ca_pem=target.ca_pem,
-        client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
-        insecure=target.insecure, timeout_seconds=timeout_seconds,
+        to=target.url,
+        query=query,
+        body=orjson.dumps(review),
+        ca_pem=target.ca_pem,
+        client_cert_pem=target.client_cert_pem,
+        client_key_pem=target.client_key_pem,
+        insecure=target.insecure,
+        timeout_seconds=timeout_seconds,
         headers={
-            "Content-Type": "application/json", "Accept": "application/json, */*",
+            "Content-Type": "application/json",
+            "Accept": "application/json, */*",
             **target.headers,
         },
-    )  # fmt: skip
+    )
     for retries in range(TRIES_MAX - 1, -1, -1):
         answer = await transport.call(call)
         if answer.status not in _RETRIABLE or not retries:

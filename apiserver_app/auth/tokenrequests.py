@@ -40,10 +40,16 @@ class TokenRequests(msgspec.Struct, frozen=True):
         all_own = all(audience in self.audiences for audience in audiences)
         extended = self.extend and "pod" in refs and seconds == WARN_SECONDS and all_own
         token = self.tokens.issue(
-            namespace, name, meta.uid_of(account), now, jti=self.rand.uuid(),
-            expires_seconds=EXTENDED_SECONDS if extended else seconds, audiences=audiences,
-            warn_after_seconds=seconds if extended else 0, **refs,
-        )  # fmt: skip
+            namespace,
+            name,
+            meta.uid_of(account),
+            now,
+            jti=self.rand.uuid(),
+            expires_seconds=EXTENDED_SECONDS if extended else seconds,
+            audiences=audiences,
+            warn_after_seconds=seconds if extended else 0,
+            **refs,
+        )
         return {
             "kind": "TokenRequest",
             "apiVersion": "authentication.k8s.io/v1",

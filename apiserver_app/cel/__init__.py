@@ -56,10 +56,15 @@ def compile(
         expression,
         (*variables, *wants),
         lambda: compiled(
-            expression, variables, types or {}, schemas or {},
-            {} if structs is None else structs, wants, version,
+            expression,
+            variables,
+            types or {},
+            schemas or {},
+            {} if structs is None else structs,
+            wants,
+            version,
         ),
-    )  # fmt: skip
+    )
 
 
 __all__ = [

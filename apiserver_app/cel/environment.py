@@ -65,9 +65,13 @@ class Environment:
             types = {name: kind for name, kind in types.items() if "authorizer" not in name}
         try:
             program = cel.compile(
-                text, tuple(types), types=types, structs=self._structs, wants=wants,
+                text,
+                tuple(types),
+                types=types,
+                structs=self._structs,
+                wants=wants,
                 version=self._version,
-            )  # fmt: skip
+            )
         except cel.CompileError as error:
             return Compiled(text, None, str(error))
         return Compiled(text, program)

@@ -328,6 +328,9 @@ DIRECT: dict[str, Any] = {
     "_[?_]": index_optional,
 }  # fmt: skip
 COSTS: dict[str, Any] = {
-    "_+_": _both, "_==_": _smaller, "_!=_": _smaller, "@in": _contained,
+    "_+_": _both,
+    "_==_": _smaller,
+    "_!=_": _smaller,
+    "@in": _contained,
     **dict.fromkeys(_ORDER, _smaller),
-}  # fmt: skip
+}

@@ -25,8 +25,12 @@ Schema = Mapping[str, Any]
 _PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 _SIMPLE = {"boolean": types.BOOL, "integer": types.INT, "number": types.DOUBLE}
-_TIMES = {"date-time": types.TIMESTAMP, "date": types.TIMESTAMP, "duration": types.DURATION,
-          "byte": types.BYTES}  # fmt: skip
+_TIMES = {
+    "date-time": types.TIMESTAMP,
+    "date": types.TIMESTAMP,
+    "duration": types.DURATION,
+    "byte": types.BYTES,
+}
 _META: Schema = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "generateName": {"type": "string"}},

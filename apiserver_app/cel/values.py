@@ -266,9 +266,14 @@ def timestamp(text: str) -> Timestamp:
     year, month, day, hour, minute, second, part, zone = match.groups()
     try:
         moment = datetime.datetime(
-            int(year), int(month), int(day), int(hour), int(minute), int(second),
+            int(year),
+            int(month),
+            int(day),
+            int(hour),
+            int(minute),
+            int(second),
             tzinfo=datetime.UTC,
-        )  # fmt: skip
+        )
     except ValueError:
         raise EvaluationError("invalid timestamp") from None
     delta = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

@@ -84,11 +84,22 @@ class DatabaseBackend:
             return None
         self.pk = row.pk
         return ClusterState(
-            name=row.name, seed=row.seed, version=row.version, profile=row.profile,
-            epoch=row.epoch, revision=row.revision, compacted=row.compacted, now=row.now,
-            rand=int(row.rand), steps=row.steps, seq=row.seq, control=row.control,
-            leases=row.leases, incarnation=row.incarnation, volumes=self._volumes(),
-        )  # fmt: skip
+            name=row.name,
+            seed=row.seed,
+            version=row.version,
+            profile=row.profile,
+            epoch=row.epoch,
+            revision=row.revision,
+            compacted=row.compacted,
+            now=row.now,
+            rand=int(row.rand),
+            steps=row.steps,
+            seq=row.seq,
+            control=row.control,
+            leases=row.leases,
+            incarnation=row.incarnation,
+            volumes=self._volumes(),
+        )
 
     def commit(
         self,
@@ -129,11 +140,18 @@ class DatabaseBackend:
             cursor.execute(
                 _UPDATE_CLUSTER,
                 (
-                    state.revision, state.compacted, state.now, str(state.rand), state.steps,
-                    state.seq, json.dumps(state.control), json.dumps(state.leases),
-                    state.incarnation, cluster,
+                    state.revision,
+                    state.compacted,
+                    state.now,
+                    str(state.rand),
+                    state.steps,
+                    state.seq,
+                    json.dumps(state.control),
+                    json.dumps(state.leases),
+                    state.incarnation,
+                    cluster,
                 ),
-            )  # fmt: skip
+            )
 
     def check_writable(self) -> None:
         """Raises StoreError if the database takes no write at present; waits for no lock."""
@@ -310,9 +328,12 @@ class DatabaseBackend:
 
     def _create(self, state: ClusterState) -> int:
         row = Cluster.objects.create(
-            name=state.name, seed=state.seed, version=state.version, profile=state.profile,
+            name=state.name,
+            seed=state.seed,
+            version=state.version,
+            profile=state.profile,
             epoch=state.epoch,
-        )  # fmt: skip
+        )
         return int(row.pk)
 
     def _rows(self, where: str, values: tuple[Any, ...]) -> Iterator[LogRow]:

@@ -48,9 +48,13 @@ class Members:
     """The membership of one cluster. The first of `all` is the one the API server talks to."""
 
     def __init__(
-        self, cluster: str, kernel: Kernel, is_node: Callable[[str], bool],
-        saved: Sequence[Sequence[Any]] = (), led: Sequence[int] = (),
-    ) -> None:  # fmt: skip
+        self,
+        cluster: str,
+        kernel: Kernel,
+        is_node: Callable[[str], bool],
+        saved: Sequence[Sequence[Any]] = (),
+        led: Sequence[int] = (),
+    ) -> None:
         self._cluster = cluster
         self._kernel = kernel
         self._is_node = is_node

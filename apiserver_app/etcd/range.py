@@ -19,10 +19,12 @@ from apiserver_app.etcd.server import Server
 
 # sort targets, and what of an entry each means
 TARGETS = {
-    "CREATE": attrgetter("create_revision"), "KEY": attrgetter("key"),
-    "MODIFY": attrgetter("mod_revision"), "VALUE": attrgetter("value"),
+    "CREATE": attrgetter("create_revision"),
+    "KEY": attrgetter("key"),
+    "MODIFY": attrgetter("mod_revision"),
+    "VALUE": attrgetter("value"),
     "VERSION": attrgetter("version"),
-}  # fmt: skip
+}
 
 
 class Request(NamedTuple):

@@ -71,9 +71,16 @@ class Server:
     """The etcd of one cluster, as its first member serves it."""
 
     def __init__(
-        self, name: str, version: Release, store: Store, kernel: Kernel, rand: Rand, probe: Probe,
-        values: Values, members: Members,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        version: Release,
+        store: Store,
+        kernel: Kernel,
+        rand: Rand,
+        probe: Probe,
+        values: Values,
+        members: Members,
+    ) -> None:
         self.store = store
         self.kernel = kernel
         self.rand = rand
@@ -103,9 +110,16 @@ class Server:
         """Record the write of an object, which is about to happen."""
         metadata = obj["metadata"]
         self._probe.tell(
-            "write", self.store.revision + 1, op, info.hub, metadata.get("namespace", ""),
-            metadata["name"], prev, "", span=span,
-        )  # fmt: skip
+            "write",
+            self.store.revision + 1,
+            op,
+            info.hub,
+            metadata.get("namespace", ""),
+            metadata["name"],
+            prev,
+            "",
+            span=span,
+        )
 
     def _end(self, span: int, result: str, outcome: str) -> None:
         self._probe.tell("done", result, outcome[:_LINE_CHARACTERS_MAX], 0, span=span)

@@ -100,9 +100,13 @@ class Control:
             flow.tally.refused(refused.why)
             error = level.refused()
             error.about = {
-                **flow.said.detail, "word": "429", "why": refused.why, "executing": level.executing,
-                "waiting": level.waiting, "retryAfter": error.retry_after,
-            }  # fmt: skip
+                **flow.said.detail,
+                "word": "429",
+                "why": refused.why,
+                "executing": level.executing,
+                "waiting": level.waiting,
+                "retryAfter": error.retry_after,
+            }
             raise error from refused
         detail = {
             **_work_detail(flow, work, None),
@@ -139,10 +143,13 @@ class Control:
         if matched is None:
             level = self.levels[schema["spec"]["priorityLevelConfiguration"]["name"]]
             matched = self._matched[name] = Matched(
-                name, level, (schema["spec"].get("distinguisherMethod") or {}).get("type", ""),
-                self.tallies.setdefault((level.name, name), Tally()), Said(_detail(name, level)),
+                name,
+                level,
+                (schema["spec"].get("distinguisherMethod") or {}).get("type", ""),
+                self.tallies.setdefault((level.name, name), Tally()),
+                Said(_detail(name, level)),
                 (meta.uid_of(schema), level.uid),
-            )  # fmt: skip
+            )
         return matched
 
     # -- configuration --------------------------------------------------------------------------

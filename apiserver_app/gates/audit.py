@@ -58,6 +58,12 @@ def begin(
     """The rule about the request, and its event unless nothing of it is logged."""
     call = request.call
     return log.begin(
-        request.asked(), known=known, audit_id=request.audit_id, uri=call.uri, agent=call.agent,
-        headers=call.headers, address=call.address, now=now,
-    )  # fmt: skip
+        request.asked(),
+        known=known,
+        audit_id=request.audit_id,
+        uri=call.uri,
+        agent=call.agent,
+        headers=call.headers,
+        address=call.address,
+        now=now,
+    )

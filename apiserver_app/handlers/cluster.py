@@ -171,9 +171,16 @@ class ClusterContext(msgspec.Struct):
         self, user: User, namespace: str, subresource: str = "", *, dry_run: bool = False
     ) -> Context:
         return Context(
-            self.kernel.now, self.version, self.rand, self.cache, user, namespace, subresource,
-            self.addresses.net, dry_run,
-        )  # fmt: skip
+            self.kernel.now,
+            self.version,
+            self.rand,
+            self.cache,
+            user,
+            namespace,
+            subresource,
+            self.addresses.net,
+            dry_run,
+        )
 
     def verbs_of(self, info: ResourceInfo, subresource: str) -> tuple[str, ...]:
         """What may be done; nothing for a subresource that is not served."""

@@ -70,9 +70,12 @@ def stored(op: str, key: str, revision: int, *, dry_run: bool, unchanged: bool =
 def not_stored(op: str, key: str, error: ApiError) -> Decision:
     """The storage interface refused."""
     detail = {
-        "word": error.reason or str(error.code), "call": storagecalls.OF_WRITE[op], "key": key,
-        **error.about, "message": error.message,
-    }  # fmt: skip
+        "word": error.reason or str(error.code),
+        "call": storagecalls.OF_WRITE[op],
+        "key": key,
+        **error.about,
+        "message": error.message,
+    }
     return Decision("deny", detail, refusal=_answer(error))
 
 

@@ -108,9 +108,18 @@ class Request:
         else:
             group, version, plural = info.group, info.version, info.plural
         return auth.Attributes(
-            self.user, call.verb, call.path, group, version, plural, call.subresource,
-            call.namespace, call.name, call.param("fieldSelector"), call.param("labelSelector"),
-        )  # fmt: skip
+            self.user,
+            call.verb,
+            call.path,
+            group,
+            version,
+            plural,
+            call.subresource,
+            call.namespace,
+            call.name,
+            call.param("fieldSelector"),
+            call.param("labelSelector"),
+        )
 
 
 class Operation:

@@ -133,11 +133,18 @@ def _asked(spec: Object, user: User) -> auth.Attributes:
         path = path or {}
         return auth.Attributes(user, path.get("verb", ""), path.get("path", ""))
     return auth.Attributes(
-        user, asked.get("verb", ""), "", asked.get("group", ""), asked.get("version", ""),
-        asked.get("resource", ""), asked.get("subresource", ""), asked.get("namespace", ""),
-        asked.get("name", ""), _selector(asked.get("fieldSelector"), _FIELD_TERMS),
+        user,
+        asked.get("verb", ""),
+        "",
+        asked.get("group", ""),
+        asked.get("version", ""),
+        asked.get("resource", ""),
+        asked.get("subresource", ""),
+        asked.get("namespace", ""),
+        asked.get("name", ""),
+        _selector(asked.get("fieldSelector"), _FIELD_TERMS),
         _selector(asked.get("labelSelector"), _LABEL_TERMS),
-    )  # fmt: skip
+    )
 
 
 _LABEL_TERMS = {

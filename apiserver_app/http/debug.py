@@ -114,18 +114,33 @@ def _level(level: Any) -> Sequence[object]:
     active = sum(bool(queue.waiting) for queue in level.queues)
     idle = not level.executing and not level.waiting
     return (
-        level.name, active, _bool(idle), "false", level.waiting, level.executing,
-        level.dispatched, level.rejected, level.timed_out, level.cancelled,
-    )  # fmt: skip
+        level.name,
+        active,
+        _bool(idle),
+        "false",
+        level.waiting,
+        level.executing,
+        level.dispatched,
+        level.rejected,
+        level.timed_out,
+        level.cancelled,
+    )
 
 
 def _queues(level: Any) -> Iterable[Sequence[object]]:
     for queue in level.queues:
         initial = sum(request.work.initial for request in queue.waiting)
         yield (
-            level.name, queue.index, len(queue.waiting), queue.executing, queue.seats,
-            f"{queue.next_dispatch:.8f}ss", initial, queue.waiting_seats, f"{queue.work:.8f}ss",
-        )  # fmt: skip
+            level.name,
+            queue.index,
+            len(queue.waiting),
+            queue.executing,
+            queue.seats,
+            f"{queue.next_dispatch:.8f}ss",
+            initial,
+            queue.waiting_seats,
+            f"{queue.work:.8f}ss",
+        )
 
 
 def _requests(level: Any, details: bool) -> Iterable[Sequence[object]]:
@@ -156,9 +171,16 @@ def _request(request: Any, position: int, details: bool) -> Sequence[object]:
         group, version, plural = call.info.group, call.info.version, call.info.plural
     served = f"{group}/{version}" if group else version
     return (
-        *row, request.user, call.verb, call.path, call.namespace, call.name, served, plural,
+        *row,
+        request.user,
+        call.verb,
+        call.path,
+        call.namespace,
+        call.name,
+        served,
+        plural,
         call.subresource,
-    )  # fmt: skip
+    )
 
 
 def _bool(value: bool) -> str:

@@ -54,9 +54,13 @@ def pretty(value: bytes) -> bytes:
 def as_yaml(obj: Any) -> bytes:
     """Serializes an object as YAML with sorted keys."""
     text: str = yaml.dump(
-        obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True,
+        obj,
+        Dumper=_Dumper,
+        default_flow_style=False,
+        sort_keys=True,
+        allow_unicode=True,
         width=_YAML_WIDTH,
-    )  # fmt: skip
+    )
     return text.encode()
 
 

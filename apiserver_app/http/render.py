@@ -134,11 +134,18 @@ def _object(cluster: ClusterContext, call: Call, result: Outcome, accepted: Acce
         return encode.document(obj)
     assert info is not None
     if accepted.is_table:
-        return tables.one(
-            info.hub, obj, cluster.kernel.now, version=accepted.convert_version,
-            include_object=tables.include_object(call.params), custom=info.custom,
-            release=cluster.version,
-        ) + b"\n"  # fmt: skip
+        return (
+            tables.one(
+                info.hub,
+                obj,
+                cluster.kernel.now,
+                version=accepted.convert_version,
+                include_object=tables.include_object(call.params),
+                custom=info.custom,
+                release=cluster.version,
+            )
+            + b"\n"
+        )
     return encode.document(partial(obj, accepted.convert_version))
 
 
@@ -181,10 +188,13 @@ async def _page(
         return form, await _each(cluster, lambda obj: _untyped(orjson.dumps(obj), info), objects, 1)
     if accepted.is_table:
         table = tables.Table(
-            info.hub, cluster.kernel.now, version=accepted.convert_version,
-            include_object=tables.include_object(call.params), custom=info.custom,
+            info.hub,
+            cluster.kernel.now,
+            version=accepted.convert_version,
+            include_object=tables.include_object(call.params),
+            custom=info.custom,
             release=cluster.version,
-        )  # fmt: skip
+        )
         rows = await _each(cluster, table.row, table.ordered(objects))
         return table.form(encode.list_metadata(revision, token, page.remaining)), rows
     return _partial_list(info, page, objects, accepted)
@@ -201,9 +211,12 @@ def _partial_list(
         message = "you requested PartialObjectMetadata, but the requested object is a list "
         raise errors.ApiError(406, "NotAcceptable", f"{message}(*{listed})")
     form = encode.list_form(
-        "PartialObjectMetadataList", f"meta.k8s.io/{version}",
-        str(page.revision or ""), page.continue_token, page.remaining,
-    )._replace(is_null=True)  # fmt: skip
+        "PartialObjectMetadataList",
+        f"meta.k8s.io/{version}",
+        str(page.revision or ""),
+        page.continue_token,
+        page.remaining,
+    )._replace(is_null=True)
     return form, [orjson.dumps(partial(obj, version)) for obj in objects]
 
 

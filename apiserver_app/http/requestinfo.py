@@ -69,9 +69,19 @@ def parse(method: str, path: str, query: str) -> RequestInfo:
         elif verb == "delete":
             verb = "deletecollection"
     return RequestInfo(
-        verb, True, group, version, plural, subresource, namespace, name, params, path, rest,
+        verb,
+        True,
+        group,
+        version,
+        plural,
+        subresource,
+        namespace,
+        name,
+        params,
+        path,
+        rest,
         in_path,
-    )  # fmt: skip
+    )
 
 
 def check_timeout(parsed: RequestInfo) -> None:

@@ -258,10 +258,15 @@ class Stream:
         if obj["metadata"].get("annotations") is encode.INITIAL_END and included == "None":
             included = "Metadata"
         return tables.one(
-            info.hub, obj, self._cluster.kernel.now, version=self._accepted.convert_version,
-            include_object=included, headers=first, custom=info.custom,
+            info.hub,
+            obj,
+            self._cluster.kernel.now,
+            version=self._accepted.convert_version,
+            include_object=included,
+            headers=first,
+            custom=info.custom,
             release=self._cluster.version,
-        )  # fmt: skip
+        )
 
 
 def open_watch(
@@ -287,10 +292,17 @@ def open_watch(
     reply.head(200, headers, b"", more=True, paced="window")
     reply.listen(cancel=stream.leave, took=stream.took)
     subscription = Subscription(
-        call.agent, info.storage, info.etcd_prefix(selection.namespace), selects, stream.sink,
-        node=selection.node() if info.storage == "pods" else None, named=call.name,
-        key=selection.key(info), outside=True, on_end=stream.end,
-    )  # fmt: skip
+        call.agent,
+        info.storage,
+        info.etcd_prefix(selection.namespace),
+        selects,
+        stream.sink,
+        node=selection.node() if info.storage == "pods" else None,
+        named=call.name,
+        key=selection.key(info),
+        outside=True,
+        on_end=stream.end,
+    )
     stream.subscription = subscription
     if options.initial:
         stream.initial(selection, selects)

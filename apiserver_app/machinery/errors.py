@@ -74,24 +74,22 @@ def quoted(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
+    if char in ESCAPES:
+        return ESCAPES[char]
     code = ord(char)
     if char.isprintable():
         return char
-    return (
-        f"\\x{code:02x}"
-        if code < 0x80
-        else f"\\u{code:04x}"
-        if code < 1 << 16
-        else f"\\U{code:08x}"
-    )
+    if _BYTES[0] <= code <= _BYTES[1]:
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
 
 
-_ESCAPES = {
-    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n",
-    "\r": "\\r", "\t": "\\t", "\v": "\\v",
-}  # fmt: skip
+ESCAPES = {
+    char: f"\\{letter}" for char, letter in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)
+}
+_BYTES = 0xDC80, 0xDCFF  # how bytes that are no text stand in one
 
 
 def go_value(value: Any) -> str:
@@ -346,9 +344,13 @@ def json_type(value: Any) -> str:
 
 
 _JSON_TYPES: tuple[tuple[type, str], ...] = (
-    (bool, "bool"), (int, "number"), (float, "number"), (str, "string"), (list, "array"),
+    (bool, "bool"),
+    (int, "number"),
+    (float, "number"),
+    (str, "string"),
+    (list, "array"),
     (dict, "object"),
-)  # fmt: skip
+)
 
 
 def bad_request(message: str) -> ApiError:

@@ -32,9 +32,14 @@ class Task:
     )
 
     def __init__(
-        self, name: str, coro: Coroutine[Any, Any, Any], lane: int, background: bool, span: int,
+        self,
+        name: str,
+        coro: Coroutine[Any, Any, Any],
+        lane: int,
+        background: bool,
+        span: int,
         label: bytes,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name = name
         self.label = label
         self.coro = coro

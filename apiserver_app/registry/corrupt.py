@@ -21,10 +21,13 @@ CAUSES_MAX = 100
 def list_error(info: ResourceInfo, unreadable: Sequence[Entry]) -> errors.ApiError:
     """The 500 that names what cannot be read in a list."""
     causes = [
-        {"reason": "UnexpectedServerResponse", "message": message(entry, entry.key),
-         "field": entry.key}
+        {
+            "reason": "UnexpectedServerResponse",
+            "message": message(entry, entry.key),
+            "field": entry.key,
+        }
         for entry in unreadable[:CAUSES_MAX]
-    ]  # fmt: skip
+    ]
     if len(unreadable) > CAUSES_MAX:
         truncated = "too many errors, the list is truncated"
         causes.append({"reason": "FieldValueTooMany", "message": truncated})

@@ -78,6 +78,10 @@ BEFORE = {
 def described() -> Object:
     """For the trace's start record."""
     return {
-        "writes": OF_WRITE, "reads": OF_READ, "json": IN_JSON,
-        "before": BEFORE, "done": DONE, "ends": ENDS,
-    }  # fmt: skip
+        "writes": OF_WRITE,
+        "reads": OF_READ,
+        "json": IN_JSON,
+        "before": BEFORE,
+        "done": DONE,
+        "ends": ENDS,
+    }

@@ -68,9 +68,7 @@ _PARTS = {
 }  # fmt: skip
 _ORDER = {key: parts for parts, keys in _PARTS.items() for key in keys}
 # what is validated once since 1.36: the kind's own part has the rules of a create, too
-_ONCE = {
-    "VXUX": "UX", "VsUX": "UX", "VsUVX": "UVX", "VVX": "VX", "VsVXU": "VXU", "VSVSUX": "VSUX",
-}  # fmt: skip
+_ONCE = {"VXUX": "UX", "VsUX": "UX", "VsUVX": "UVX", "VVX": "VX", "VsVXU": "VXU", "VSVSUX": "VSUX"}
 
 
 def limits_finalizers(info: ResourceInfo) -> bool:

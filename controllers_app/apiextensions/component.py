@@ -23,9 +23,13 @@ NAME = "apiextensions-controllers"
 
 
 def build(
-    kernel: Kernel, probe: Probe, rand: Rand, client: Client, version: Release,
+    kernel: Kernel,
+    probe: Probe,
+    rand: Rand,
+    client: Client,
+    version: Release,
     on_failure: OnFailure,
-) -> Component:  # fmt: skip
+) -> Component:
     """The component; it is not started."""
 
     async def main(group: TaskGroup) -> None:

@@ -82,9 +82,13 @@ class NamingController(DefinitionController):
         return {name: names[name] for name in _ORDER if name in names}, conflict
 
     def _take(
-        self, field: str, wanted: Object, names: Object, taken: set[str],
+        self,
+        field: str,
+        wanted: Object,
+        names: Object,
+        taken: set[str],
         conflict: tuple[str, str] | None,
-    ) -> tuple[str, str] | None:  # fmt: skip
+    ) -> tuple[str, str] | None:
         name = wanted.get(field) or ""
         if name != (names.get(field) or "") and name in taken:
             return _REASONS[field], _used(name)

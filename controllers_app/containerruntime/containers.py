@@ -46,9 +46,14 @@ class Container(Instance):
     )  # fmt: skip
 
     def __init__(
-        self, registry: Containers, pod: Object, name: str, image: Image, container_id: str,
+        self,
+        registry: Containers,
+        pod: Object,
+        name: str,
+        image: Image,
+        container_id: str,
         since: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(registry.host, pod, name, image, container_id, since)
         self.registry = registry
         self.log = Log(self.environment.kernel, self.host.logs)
@@ -103,9 +108,12 @@ class Container(Instance):
     def run_main(self) -> None:
         """Run the commands that the pod gives as the main process."""
         self.main = ContainerProcess(
-            self, 1, self.command(), stdin=bool(self.spec.get("stdin")),
+            self,
+            1,
+            self.command(),
+            stdin=bool(self.spec.get("stdin")),
             tty=bool(self.spec.get("tty")),
-        )  # fmt: skip
+        )
         self.main.start()
 
     def run(self, argv: list[str], *, stdin: bool, tty: bool) -> ContainerProcess:

@@ -25,9 +25,14 @@ class Environment:
     endpoints, config maps, secrets."""
 
     def __init__(
-        self, kernel: Kernel, lookup: Lookup, listing: Listing, volumes: Volumes,
-        dns_address: str, more: Sequence[Tool],
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Kernel,
+        lookup: Lookup,
+        listing: Listing,
+        volumes: Volumes,
+        dns_address: str,
+        more: Sequence[Tool],
+    ) -> None:
         """`more` are commands of single images; the catalog names their sets."""
         self.kernel = kernel
         self.lookup = lookup

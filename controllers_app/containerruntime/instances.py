@@ -82,10 +82,14 @@ class Instance:
         if self._variables is None:
             shared = self.environment
             self._variables = environment.variables(
-                self.pod, self.spec, image=self.image.env, lookup=shared.lookup,
-                services=shared.listing("services", ""), host_ip=self.host.address,
+                self.pod,
+                self.spec,
+                image=self.image.env,
+                lookup=shared.lookup,
+                services=shared.listing("services", ""),
+                host_ip=self.host.address,
                 since=self.since,
-            )  # fmt: skip
+            )
         return self._variables
 
     def command(self) -> list[str]:

@@ -40,9 +40,13 @@ class Machine:
     """One process's view of its container: the shell's `Machine`."""
 
     def __init__(
-        self, container: Container, process: ContainerProcess, stderr: Sink, network: Network,
+        self,
+        container: Container,
+        process: ContainerProcess,
+        stderr: Sink,
+        network: Network,
         apiserver: ApiServer,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._container = container
         self._network = network
         self._apiserver = apiserver

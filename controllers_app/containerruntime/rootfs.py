@@ -80,11 +80,15 @@ def _written(container: Instance) -> dict[str, str]:
     pod = container.pod
     spec, namespace, name = pod["spec"], meta.namespace_of(pod), environment.hostname(pod)
     hosts = [
-        "# Kubernetes-managed hosts file.", "127.0.0.1\tlocalhost",
-        "::1\tlocalhost ip6-localhost ip6-loopback", "fe00::0\tip6-localnet",
-        "fe00::0\tip6-mcastprefix", "fe00::1\tip6-allnodes", "fe00::2\tip6-allrouters",
+        "# Kubernetes-managed hosts file.",
+        "127.0.0.1\tlocalhost",
+        "::1\tlocalhost ip6-localhost ip6-loopback",
+        "fe00::0\tip6-localnet",
+        "fe00::0\tip6-mcastprefix",
+        "fe00::1\tip6-allnodes",
+        "fe00::2\tip6-allrouters",
         f"{container.address}\t{name}",
-    ]  # fmt: skip
+    ]
     aliases = spec.get("hostAliases") or ()
     if aliases:
         hosts += ["", "# Entries added by HostAliases."]

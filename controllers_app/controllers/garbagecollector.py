@@ -334,9 +334,11 @@ class GarbageCollectorController(Controller):
         uid = meta.uid_of(obj)  # what etcdctl has put may have none
         for kind, item in self._dependents(uid):
             itself = {
-                "apiVersion": obj["apiVersion"], "kind": obj["kind"],
-                "name": meta.name_of(obj), "uid": uid,
-            }  # fmt: skip
+                "apiVersion": obj["apiVersion"],
+                "kind": obj["kind"],
+                "name": meta.name_of(obj),
+                "uid": uid,
+            }
             self._remember_absent(_coordinates(itself, meta.namespace_of(obj)))
             yield _key(kind, item)
         yield from self._waiting_owners(obj)

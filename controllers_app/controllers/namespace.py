@@ -30,19 +30,23 @@ FINALIZER_SECONDS = 15
 # condition -> (reason, message) when nothing is wrong
 _FINE = {
     "NamespaceDeletionDiscoveryFailure": (
-        "ResourcesDiscovered", "All resources successfully discovered",
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
     ),
     "NamespaceDeletionGroupVersionParsingFailure": (
-        "ParsedGroupVersions", "All legacy kube types successfully parsed",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
     ),
     "NamespaceDeletionContentFailure": (
-        "ContentDeleted", "All content successfully deleted, may be waiting on finalization",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
     ),
     "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
     "NamespaceFinalizersRemaining": (
-        "ContentHasNoFinalizers", "All content-preserving finalizers finished",
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
     ),
-}  # fmt: skip
+}
 
 
 class Remains(msgspec.Struct):
@@ -187,10 +191,13 @@ class NamespaceController(Controller):
                 since = meta.rfc3339(self.kernel.now)
             conditions.append(
                 {
-                    "type": kind, "status": value, "lastTransitionTime": since,
-                    "reason": reason, "message": message,
+                    "type": kind,
+                    "status": value,
+                    "lastTransitionTime": since,
+                    "reason": reason,
+                    "message": message,
                 }
-            )  # fmt: skip
+            )
         if conditions == status.get("conditions"):
             return False
         # a refusal is only logged
@@ -207,9 +214,12 @@ class NamespaceController(Controller):
             try:
                 with errors.ignoring("NotFound"):
                     await self.client.update(
-                        "namespaces", "", name, meta.with_path(body, ("spec", "finalizers"), left),
+                        "namespaces",
+                        "",
+                        name,
+                        meta.with_path(body, ("spec", "finalizers"), left),
                         subresource="finalize",
-                    )  # fmt: skip
+                    )
                 return
             except errors.ApiError as error:
                 if error.reason != "Conflict":

@@ -97,9 +97,12 @@ class ReplicaSetController(Controller):
         if not (strays or adoptable):
             return
         claims = ownership.Claims(
-            self.client, "pods", owner, self.resource,
+            self.client,
+            "pods",
+            owner,
+            self.resource,
             lambda pod: selector.matches(meta.labels_of(pod)),
-        )  # fmt: skip
+        )
         groups = [self._pods.owned_by(uid)] if strays else []
         if adoptable:
             groups.append(self._pods.orphans(namespace))

@@ -69,9 +69,12 @@ class ServiceCidrsController(Controller):
 
     async def _say(self, name: str, status: str, reason: str, message: str) -> None:
         ready = {
-            "type": "Ready", "status": status, "lastTransitionTime": meta.rfc3339(self.kernel.now),
-            **({"reason": reason} if reason else {}), "message": message,
-        }  # fmt: skip
+            "type": "Ready",
+            "status": status,
+            "lastTransitionTime": meta.rfc3339(self.kernel.now),
+            **({"reason": reason} if reason else {}),
+            "message": message,
+        }
         body = {
             "kind": "ServiceCIDR",
             "apiVersion": "networking.k8s.io/v1",

@@ -99,9 +99,13 @@ class TaintEvictionController(Controller):
         if latest is None:
             return
         status = podconditions.condition(
-            latest, self.kernel.now, "DisruptionTarget", "True", "DeletionByTaintManager",
+            latest,
+            self.kernel.now,
+            "DisruptionTarget",
+            "True",
+            "DeletionByTaintManager",
             "Taint manager: deleting due to NoExecute taint",
-        )  # fmt: skip
+        )
         with errors.ignoring("NotFound"):
             await self.client.patch(
                 "pods",

@@ -178,12 +178,16 @@ def field_of(pod: Object, path: str, host_ip: str) -> str:
         values = metadata.get(path.partition(".")[2]) or {}
         return "\n".join(f'{key}="{values[key]}"' for key in sorted(values))
     fields = {
-        "metadata.name": meta.name_of(pod), "metadata.namespace": meta.namespace_of(pod),
-        "metadata.uid": meta.uid_of(pod), "spec.nodeName": pod["spec"].get("nodeName", ""),
+        "metadata.name": meta.name_of(pod),
+        "metadata.namespace": meta.namespace_of(pod),
+        "metadata.uid": meta.uid_of(pod),
+        "spec.nodeName": pod["spec"].get("nodeName", ""),
         "spec.serviceAccountName": pod["spec"].get("serviceAccountName", ""),
-        "status.hostIP": host_ip, "status.hostIPs": host_ip,
-        "status.podIP": status.get("podIP", ""), "status.podIPs": status.get("podIP", ""),
-    }  # fmt: skip
+        "status.hostIP": host_ip,
+        "status.hostIPs": host_ip,
+        "status.podIP": status.get("podIP", ""),
+        "status.podIPs": status.get("podIP", ""),
+    }
     return str(fields.get(path, ""))
 
 

@@ -148,8 +148,11 @@ def _exit_code(text: str) -> int:
 
 
 _PROBE_NOTES = (
-    "ready-after-seconds", "unready-after-seconds", "liveness-fails-after-seconds", "crash",
-)  # fmt: skip
+    "ready-after-seconds",
+    "unready-after-seconds",
+    "liveness-fails-after-seconds",
+    "crash",
+)
 # annotation -> field and how to read it; a value that cannot be read is ignored
 ANNOTATIONS: dict[str, tuple[str, Any]] = {
     "exit-code": ("exit_code", _exit_code),

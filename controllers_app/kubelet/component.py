@@ -43,9 +43,17 @@ def build(
     async def main(group: TaskGroup) -> None:
         runtime = hosts.service(name, rand, Catalog(images))
         dependencies = Dependencies(
-            kernel, probe, client, group, rand, runtime, name, number,
-            version=version, capacity=capacity,
-        )  # fmt: skip
+            kernel,
+            probe,
+            client,
+            group,
+            rand,
+            runtime,
+            name,
+            number,
+            version=version,
+            capacity=capacity,
+        )
         kubelet = Kubelet(dependencies, manifests)
         servers.register(kubelet)
         await kubelet.run()

@@ -30,9 +30,13 @@ class Kubelet:
             kernel, dependencies.client, dependencies.probe, lane, dependencies.group
         )
         self._nodes = Informer(
-            kernel, dependencies.client, dependencies.probe, "nodes", component=lane,
+            kernel,
+            dependencies.client,
+            dependencies.probe,
+            "nodes",
+            component=lane,
             fields=f"metadata.name={dependencies.name}",
-        )  # fmt: skip
+        )
         self._lease = Lease(dependencies)
         self._status = NodeStatus(dependencies, self._lease, self._nodes)
         self._registration = Registration(dependencies, self._status, self._lease)

@@ -152,10 +152,13 @@ def lost() -> Object:
     """The state of a container that was never located before its pod ended."""
     return {
         "terminated": {
-            "exitCode": 137, "reason": "ContainerStatusUnknown", "message": LOST,
-            "startedAt": None, "finishedAt": None,
+            "exitCode": 137,
+            "reason": "ContainerStatusUnknown",
+            "message": LOST,
+            "startedAt": None,
+            "finishedAt": None,
         }
-    }  # fmt: skip
+    }
 
 
 # -- phase ----------------------------------------------------------------------------------------

@@ -37,9 +37,14 @@ class Component:
     starts again by itself, unless `on_failure` does something else."""
 
     def __init__(
-        self, kernel: Kernel, probe: Probe, name: str, main: Main, facts: Object | None = None,
+        self,
+        kernel: Kernel,
+        probe: Probe,
+        name: str,
+        main: Main,
+        facts: Object | None = None,
         on_failure: OnFailure | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name = name
         self.state = "stopped"
         self.metrics_source: Any = None  # what /metrics reads: a work queue or a scheduler

@@ -111,9 +111,12 @@ class Controller:
     async def update_status(self, resource: str, obj: Object, status: Object) -> Object:
         """Writes the object's status; returns the object as stored."""
         return await self.client.update(
-            resource, meta.namespace_of(obj), meta.name_of(obj), {**obj, "status": status},
+            resource,
+            meta.namespace_of(obj),
+            meta.name_of(obj),
+            {**obj, "status": status},
             subresource="status",
-        )  # fmt: skip
+        )
 
     async def reconcile(self, key: str) -> Result | None:
         """Moves the object closer to its desired state. Must be idempotent."""

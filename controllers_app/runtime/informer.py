@@ -213,9 +213,12 @@ class Informer:
     async def _list(self) -> None:
         self._record("listing", "")
         answer = await self._client.list(
-            self.resource, self._namespace,
-            labels=self._labels, fields=self._fields, from_cache=True,
-        )  # fmt: skip
+            self.resource,
+            self._namespace,
+            labels=self._labels,
+            fields=self._fields,
+            from_cache=True,
+        )
         revision = meta.revision_of(answer)
         seen = set()
         for obj in answer.get("items") or ():
@@ -344,10 +347,16 @@ class InformerFactory:
         informer = self._informers.get(key)
         if informer is None:
             informer = self._informers[key] = Informer(
-                self._kernel, self._client, self._probe, resource,
-                component=self.component, namespace=namespace, fields=fields, labels=labels,
+                self._kernel,
+                self._client,
+                self._probe,
+                resource,
+                component=self.component,
+                namespace=namespace,
+                fields=fields,
+                labels=labels,
                 registrar=self._registrar,
-            )  # fmt: skip
+            )
         owner = self._registrar.owner
         used = self._registrar.used.setdefault(owner, {})
         if key not in used:

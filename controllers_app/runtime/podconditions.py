@@ -16,9 +16,13 @@ def condition(pod: Object, now: int, kind: str, state: str, reason: str, message
     conditions = (pod.get("status") or {}).get("conditions") or ()
     old = next((condition for condition in conditions if condition["type"] == kind), None)
     wanted: dict[str, Any] = {
-        "type": kind, "status": state, "reason": reason, "message": message,
-        "lastProbeTime": None, "lastTransitionTime": meta.rfc3339(now),
-    }  # fmt: skip
+        "type": kind,
+        "status": state,
+        "reason": reason,
+        "message": message,
+        "lastProbeTime": None,
+        "lastTransitionTime": meta.rfc3339(now),
+    }
     if old is not None:
         if old["status"] == state:
             wanted["lastTransitionTime"] = old.get("lastTransitionTime")

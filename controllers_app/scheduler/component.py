@@ -81,9 +81,14 @@ class Scheduler:
     """One run of the scheduler, from its first list to its end."""
 
     def __init__(
-        self, kernel: Kernel, probe: Probe, rand: Rand, client: Client, group: TaskGroup,
+        self,
+        kernel: Kernel,
+        probe: Probe,
+        rand: Rand,
+        client: Client,
+        group: TaskGroup,
         version: Release = releases.DEFAULT,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._kernel = kernel
         self._probe = probe
         self._rand = rand
@@ -99,13 +104,23 @@ class Scheduler:
         self._scorers = tuple(plugin for plugin in self.plugins if plugin.scores)
         self._by_name = {plugin.name: plugin for plugin in self.plugins}
         self.queue = SchedulingQueue(
-            kernel, probe, self._may_help, Nominator(version),
+            kernel,
+            probe,
+            self._may_help,
+            Nominator(version),
             pops_backoff=version.has("SchedulerPopFromBackoffQ"),
-        )  # fmt: skip
+        )
         self._evaluator = preemption.Evaluator(
-            kernel, rand, client, group, self._recorder, self._informers, self.cache, self.queue,
+            kernel,
+            rand,
+            client,
+            group,
+            self._recorder,
+            self._informers,
+            self.cache,
+            self.queue,
             asynchronous=version.has("SchedulerAsyncPreemption"),
-        )  # fmt: skip
+        )
         volumes = Volumes(kernel, client, self._informers, self.cache.nodes)
         self._handlers = eventhandlers.EventHandlers(
             self._informers, self.cache, self.queue, volumes, version
@@ -287,9 +302,12 @@ class Scheduler:
             return await self._unbound(key, info, why)
         self.queue.remove(key)
         self._recorder.event(
-            info.pod, "Normal", "Scheduled",
-            f"Successfully assigned {namespace}/{name} to {node}", action="Binding",
-        )  # fmt: skip
+            info.pod,
+            "Normal",
+            "Scheduled",
+            f"Successfully assigned {namespace}/{name} to {node}",
+            action="Binding",
+        )
         return "ok", f"bound to {node}"
 
     async def _unbound(self, key: str, info: PodInfo, message: str) -> Ended:

@@ -26,9 +26,13 @@ class EventHandlers:
     """Keeps the scheduler's cache and queue up to date with its informers."""
 
     def __init__(
-        self, informers: InformerFactory, cache: Cache, queue: SchedulingQueue, volumes: Volumes,
+        self,
+        informers: InformerFactory,
+        cache: Cache,
+        queue: SchedulingQueue,
+        volumes: Volumes,
         version: Release,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._version = version
         self._volumes = volumes
         self._cache = cache

@@ -246,9 +246,12 @@ class Filters:
         out.looked_at = turned[: len(passed) + len(failed)]
 
     def _find_by_kind(
-        self, stretches: Iterable[Sequence[NodeInfo]], enough: int, labels: Sequence[str],
+        self,
+        stretches: Iterable[Sequence[NodeInfo]],
+        enough: int,
+        labels: Sequence[str],
         out: Filtered,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The same when one of each kind says all: no work in Python for each node."""
         known: dict[Any, tuple[str, No] | None] = {}
         for some in stretches:

@@ -22,6 +22,9 @@ async def patch(client: Client, pod: Object, changes: Object) -> None:
     """Send the changes, if there are any. Raises an ApiError."""
     if changes:
         await client.patch(
-            "pods", meta.namespace_of(pod), meta.name_of(pod), {"status": changes},
+            "pods",
+            meta.namespace_of(pod),
+            meta.name_of(pod),
+            {"status": changes},
             subresource="status",
-        )  # fmt: skip
+        )

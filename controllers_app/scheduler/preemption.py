@@ -156,9 +156,18 @@ class Evaluator:
     their turn (1.33)."""
 
     def __init__(
-        self, kernel: Kernel, rand: Rand, client: Client, group: TaskGroup, recorder: Recorder,
-        informers: InformerFactory, cache: Cache, queue: SchedulingQueue, *, asynchronous: bool,
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Kernel,
+        rand: Rand,
+        client: Client,
+        group: TaskGroup,
+        recorder: Recorder,
+        informers: InformerFactory,
+        cache: Cache,
+        queue: SchedulingQueue,
+        *,
+        asynchronous: bool,
+    ) -> None:
         self._kernel = kernel
         self._client = client
         self._group = group
@@ -230,9 +239,13 @@ class Evaluator:
         now = self._pods.get(victim.key) or victim.pod
         profile = pod.spec.get("schedulerName", "default-scheduler")
         changes = podconditions.condition(
-            now, self._kernel.now, "DisruptionTarget", "True", default_preemption.REASON,
+            now,
+            self._kernel.now,
+            "DisruptionTarget",
+            "True",
+            default_preemption.REASON,
             f"{profile}: preempting to accommodate a higher priority pod",
-        )  # fmt: skip
+        )
         try:
             await podstatus.patch(self._client, now, changes)
             with errors.ignoring("NotFound"):

@@ -57,9 +57,14 @@ class SchedulingQueue:
     """
 
     def __init__(
-        self, kernel: Kernel, probe: Probe, hint: Hint, nominator: Nominator | None = None, *,
+        self,
+        kernel: Kernel,
+        probe: Probe,
+        hint: Hint,
+        nominator: Nominator | None = None,
+        *,
         pops_backoff: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.nominator = nominator or Nominator()
         self.preempting: set[str] = set()  # for them others are being made to leave
         self._kernel = kernel

@@ -379,9 +379,13 @@ def _compared(op: str, left: str, right: str) -> bool:
         return left < right if op == "<" else left > right
     first, second = int(left[:24]), int(right[:24])
     return {
-        "-eq": first == second, "-ne": first != second, "-lt": first < second,
-        "-le": first <= second, "-gt": first > second, "-ge": first >= second,
-    }[op]  # fmt: skip
+        "-eq": first == second,
+        "-ne": first != second,
+        "-lt": first < second,
+        "-le": first <= second,
+        "-gt": first > second,
+        "-ge": first >= second,
+    }[op]
 
 
 def _number(call: Call, standard: int) -> int:

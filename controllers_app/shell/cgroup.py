@@ -25,9 +25,12 @@ class Cgroup:
     """One group. `above` is the group that counts its use, too."""
 
     def __init__(
-        self, cores: float = CORES, pids_max: int = PIDS_MAX, memory_max: int = MEMORY_MAX,
+        self,
+        cores: float = CORES,
+        pids_max: int = PIDS_MAX,
+        memory_max: int = MEMORY_MAX,
         above: Cgroup | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.cores = cores
         self.pids_max = pids_max
         self.memory_max = memory_max

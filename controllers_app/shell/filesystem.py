@@ -130,9 +130,15 @@ def copy(folder: Folder) -> Folder:
 def mounted(folder: Folder, *, readonly: bool) -> Folder:
     """The same files, at a place of their own."""
     return Folder(
-        folder.entries, folder.mode, folder.mtime, readonly, folder.owner, True, folder.keeper,
+        folder.entries,
+        folder.mode,
+        folder.mtime,
+        readonly,
+        folder.owner,
+        True,
+        folder.keeper,
         folder.disk,
-    )  # fmt: skip
+    )
 
 
 def use_of(node: Node) -> tuple[int, int]:

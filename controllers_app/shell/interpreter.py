@@ -110,10 +110,18 @@ class Shell(Words):
         if self.depth >= DEPTH_MAX:
             raise CommandError("maximum nesting level exceeded")
         return replace(
-            self, variables=dict(self.variables), exported=set(self.exported), jobs=[],
-            functions=dict(self.functions), args=list(self.args), options=set(self.options),
-            traps={}, depth=self.depth + 1, held=0, above=self,
-        )  # fmt: skip
+            self,
+            variables=dict(self.variables),
+            exported=set(self.exported),
+            jobs=[],
+            functions=dict(self.functions),
+            args=list(self.args),
+            options=set(self.options),
+            traps={},
+            depth=self.depth + 1,
+            held=0,
+            above=self,
+        )
 
     # -- running --------------------------------------------------------------------------------
 

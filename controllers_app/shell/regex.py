@@ -38,8 +38,14 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class Pattern:
     """A compiled expression."""
 
-    def __init__(self, source: str, *, longest: bool = True,
-                 ignore_case: bool = False, size_max: int = PROGRAM_MAX) -> None:  # fmt: skip
+    def __init__(
+        self,
+        source: str,
+        *,
+        longest: bool = True,
+        ignore_case: bool = False,
+        size_max: int = PROGRAM_MAX,
+    ) -> None:
         import re2  # with the first pattern
 
         options = re2.Options()

@@ -74,9 +74,13 @@ class ConsoleSerializer(serializers.Serializer[Any]):
         max_length=32_768, allow_blank=True, help_text="e.g. etcdctl get /registry/pods --prefix"
     )
     stdin = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=32_768, trim_whitespace=False,
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=32_768,
+        trim_whitespace=False,
         help_text="what the command reads, e.g. of etcdctl txn",
-    )  # fmt: skip
+    )
 
 
 class ConsoleAnswerSerializer(serializers.Serializer[Any]):
@@ -106,17 +110,24 @@ class ObjectRequestSerializer(serializers.Serializer[Any]):
     resource = serializers.CharField(max_length=253, help_text="the plural, e.g. deployments")
     subresource = serializers.ChoiceField(required=False, default="", choices=("", "scale"))
     namespace = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=253,
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=253,
         help_text="none for what belongs to no namespace",
-    )  # fmt: skip
+    )
     name = serializers.CharField(max_length=253)
     patch = serializers.DictField(
         required=False, default=dict, help_text="a JSON merge patch; of a deletion its options"
     )
     manifest = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=MANIFEST_CHARACTERS_MAX,
-        trim_whitespace=False, help_text="of an update: the whole object, as YAML or JSON",
-    )  # fmt: skip
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=MANIFEST_CHARACTERS_MAX,
+        trim_whitespace=False,
+        help_text="of an update: the whole object, as YAML or JSON",
+    )
     dry_run = serializers.BooleanField(
         required=False, default=False, help_text="all is checked, and nothing stored"
     )

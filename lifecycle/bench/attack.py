@@ -60,11 +60,14 @@ def run(names: list[str], results: str = "") -> dict[str, Any]:
     found = {name: kept.found[name] for name in wanted}
     missed = [name for name, result in found.items() if not _holds(result)]
     return {
-        "bench": "attack", "attacks": len(found), "missed": missed,
+        "bench": "attack",
+        "attacks": len(found),
+        "missed": missed,
         "get_p99_ms": max(result["get_p99_ms"] for result in found.values()),
         "rss_mib": max(result["rss_mib"] for result in found.values()),
-        "of_each": found, "machine": machine.describe(),
-    }  # fmt: skip
+        "of_each": found,
+        "machine": machine.describe(),
+    }
 
 
 class Results:
@@ -98,10 +101,14 @@ def _one(pool: ProcessPoolExecutor, name: str, folder: Path) -> dict[str, Any]:
             times, failures = _meanwhile(bystander, attack)
             well = _is_well(bystander)
         return {
-            "get_p99_ms": percentile(times, 99), "get_max_ms": percentile(times, 100),
-            "gets": len(times), "failed": failures, "well": well,
-            "rss_mib": round(max(peak), 1), "answers": attack.result(),
-        }  # fmt: skip
+            "get_p99_ms": percentile(times, 99),
+            "get_max_ms": percentile(times, 100),
+            "gets": len(times),
+            "failed": failures,
+            "well": well,
+            "rss_mib": round(max(peak), 1),
+            "answers": attack.result(),
+        }
     finally:
         demo.stop()
 

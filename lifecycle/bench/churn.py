@@ -48,13 +48,18 @@ def _measure(hours: float, folder: Path) -> dict[str, Any]:
         collector.stop()
     warm, last = sizes[min(WARM_CYCLES, cycles // 2)], max(sizes[-max(1, cycles // 10) :])
     return {
-        "bench": "churn", "hours": round(cycles * CYCLE_SECONDS / 3600, 2),
-        "deployments": cycles, "pods": cycles * PODS, "warm_rss_mib": warm, "rss_mib": last,
+        "bench": "churn",
+        "hours": round(cycles * CYCLE_SECONDS / 3600, 2),
+        "deployments": cycles,
+        "pods": cycles * PODS,
+        "warm_rss_mib": warm,
+        "rss_mib": last,
         "growth_percent": round((last / warm - 1) * 100, 1),
         "rss_mib_each_hour": sizes[CYCLES_AN_HOUR - 1 :: CYCLES_AN_HOUR],
         "store_mib": round(file.stat().st_size / 2**20, 1),
-        "seconds": round(time.perf_counter() - began, 1), "machine": machine.describe(),
-    }  # fmt: skip
+        "seconds": round(time.perf_counter() - began, 1),
+        "machine": machine.describe(),
+    }
 
 
 def _come_and_go(session: Any, name: str, collector: Any) -> None:

@@ -42,18 +42,26 @@ def _measure(folder: Path, number: int) -> dict[str, Any]:
 
 # more than what a class may have in its cluster
 LIMITS = {
-    "pods": 20_000, "namespace-pods": 20_000, "namespace-objects": 200_000,
-    "objects": 400_000, "bytes": 1 << 30, "namespace-bytes": 1 << 30,
-}  # fmt: skip
+    "pods": 20_000,
+    "namespace-pods": 20_000,
+    "namespace-objects": 200_000,
+    "objects": 400_000,
+    "bytes": 1 << 30,
+    "namespace-bytes": 1 << 30,
+}
 
 
 class Demo(Api):
     """One running demo, and its admin."""
 
     def __init__(
-        self, folder: Path, *, nodes: int = 3, speed: str = "max",
+        self,
+        folder: Path,
+        *,
+        nodes: int = 3,
+        speed: str = "max",
         limits: Mapping[str, int] = LIMITS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.folder = folder
         self.began = time.monotonic()
         command = [

@@ -82,9 +82,15 @@ def _bundled() -> Iterator[Path]:
         shutil.copy(SCRIPT, folder)
         _run(folder, "npm", "install", "--no-audit", "--no-fund", *PACKAGES)
         _run(
-            folder, "npx", "esbuild", SCRIPT.name, "--bundle", "--platform=node", "--format=esm",
+            folder,
+            "npx",
+            "esbuild",
+            SCRIPT.name,
+            "--bundle",
+            "--platform=node",
+            "--format=esm",
             "--outfile=bundle.mjs",
-        )  # fmt: skip
+        )
         yield folder
 
 

@@ -30,9 +30,12 @@ def _measure(pods: int) -> dict[str, Any]:
         backend, state = storage.open_store(folder, "bench")
         library = archive.Archive(folder)
         header = {
-            "cluster": state.name, "kubernetes": state.version, "epoch": str(state.epoch),
-            "first": 1, "last": state.seq,
-        }  # fmt: skip
+            "cluster": state.name,
+            "kubernetes": state.version,
+            "epoch": str(state.epoch),
+            "first": 1,
+            "last": state.seq,
+        }
 
         def read(first: int, last: int) -> tuple[bytes, int]:
             return storage.read_bytes(backend, first, last)

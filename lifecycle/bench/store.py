@@ -69,6 +69,13 @@ def _row(revision: int) -> LogRow:
 
     times, number = divmod(revision - 1, KEYS)
     return LogRow(
-        revision, f"/registry/pods/default/{number}", VALUE, None, number + 1,
-        revision - KEYS if times else 0, times + 1, 0, False,
-    )  # fmt: skip
+        revision,
+        f"/registry/pods/default/{number}",
+        VALUE,
+        None,
+        number + 1,
+        revision - KEYS if times else 0,
+        times + 1,
+        0,
+        False,
+    )

@@ -29,9 +29,12 @@ _BINARY = 2
 def run(runs: int = harness.RUNS) -> dict[str, Any]:
     """Frames at VIEWERS viewers while PODS pods start, and joining while many start."""
     return harness.repeated(
-        "viewers", lambda: _with_demo(PODS, _live, JOINED_PODS), runs,
-        viewers=VIEWERS, joiners=JOINERS,
-    )  # fmt: skip
+        "viewers",
+        lambda: _with_demo(PODS, _live, JOINED_PODS),
+        runs,
+        viewers=VIEWERS,
+        joiners=JOINERS,
+    )
 
 
 def joining(pods: int, runs: int = harness.RUNS) -> dict[str, Any]:

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from apiserver_app.aggregator import availability, registration
+from apiserver_app.handlers.cluster import ClusterContext
+from apiserver_app.machinery import errors
+from apiserver_app.registry.apiextensions.served import Definitions
+from apiserver_app.registry.apiregistration import apiservices
+from controllers_app.runtime.component import Component
+from lifecycle.cluster.clients import Clients
+
 
 class AfterBoot:
     """One such part: it starts once, at the boot or when there is first something to do."""
@@ -22,3 +30,55 @@ class AfterBoot:
         self._start = start
         if is_needed:
             self.needed()
+
+
+class Followers:
+    """What keeps up with what is served besides the built-in kinds. It has nothing to do before
+    there is a definition, or a remote APIService, and starts with the first."""
+
+    def __init__(self) -> None:
+        self.definitions, self.remote_services = AfterBoot(), AfterBoot()
+
+    def booted(
+        self,
+        cluster: ClusterContext,
+        clients: Clients,
+        definitions: Definitions,
+        controllers: Component,
+    ) -> None:
+        """`controllers`: those of the definitions."""
+
+        def follow_definitions() -> None:
+            controllers.start()
+            client = clients.loopback(apiservices.AGGREGATOR)
+            task = registration.follow_definitions(client, cluster.cache)
+            cluster.kernel.spawn("crd-autoregistration", task, span=0)
+
+        def check_availability() -> None:
+            client = clients.loopback(availability.NAME)
+            dependencies = availability.Dependencies(
+                client,
+                cluster.cache,
+                services,
+                cluster.egress.outbound,
+                cluster.kernel,
+                cluster.probe,
+                cluster.aggregation.front_proxy,
+            )
+            availability.Availability(dependencies).start()
+
+        services = cluster.aggregation.services
+        self.definitions.booted(follow_definitions, is_needed=len(definitions) > 0)
+        self.remote_services.booted(check_availability, is_needed=bool(services.remote))
+        cluster.kernel.spawn("kube-apiserver-autoregistration", _register(cluster, clients), span=0)
+
+
+async def _register(cluster: ClusterContext, clients: Clients) -> None:
+    if apiservices.KEY not in cluster.resources.by_key:
+        return
+    client = clients.loopback(apiservices.AGGREGATOR)
+    try:
+        await registration.ensure(client, cluster.resources, cluster.cache)
+    except errors.ApiError:  # the server's own plugins refuse: it goes on without them
+        return
+    cluster.aggregation.services.registered()

@@ -6,6 +6,7 @@ from apiserver_app.http import discovery
 from apiserver_app.localclient import UNLIMITED, Limits, LocalClient
 from apiserver_app.machinery.bucket import Bucket
 from apiserver_app.machinery.meta import Credential, TlsPeer
+from apiserver_app.machinery.releases import Release
 from apiserver_app.pipeline import Pipeline
 
 _APISERVER, _MASTERS = "system:apiserver", ("system:masters",)
@@ -21,15 +22,19 @@ class Clients:
     """Makes the clients of one cluster."""
 
     def __init__(
-        self, pipeline: Pipeline, loopback_token: str, manager_rate: tuple[int, int]
+        self, version: Release, loopback_token: str, manager_rate: tuple[int, int]
     ) -> None:
         self._rate, self._burst = manager_rate
-        self._pipeline = pipeline
+        self._pipeline: Pipeline
         self._loopback_token = loopback_token
-        info = discovery.version_info(pipeline.cluster.version)
+        info = discovery.version_info(version)
         self._build = (
             f"{info['gitVersion']} ({info['platform']}) kubernetes/{info['gitCommit'][:7]}"
         )
+
+    def connect(self, pipeline: Pipeline) -> None:
+        """The API server takes requests: before that there are no clients."""
+        self._pipeline = pipeline
 
     def agent(self, program: str, part: str = "") -> str:
         """The User-Agent of a part of a program of Kubernetes (client-go rest.AddUserAgent)."""
@@ -37,9 +42,15 @@ class Clients:
         return f"{whole}/{part}" if part else whole
 
     def client(
-        self, user: str, agent: str, groups: tuple[str, ...] = (), component: str = "",
-        *, own: bool = False, limits: Limits | None = None,
-    ) -> LocalClient:  # fmt: skip
+        self,
+        user: str,
+        agent: str,
+        groups: tuple[str, ...] = (),
+        component: str = "",
+        *,
+        own: bool = False,
+        limits: Limits | None = None,
+    ) -> LocalClient:
         """For a component that presents a client certificate of the cluster's CA."""
         credential = Credential(tls=TlsPeer(user, groups, "kubernetes"))
         component = component or agent.partition("/")[0]
@@ -69,9 +80,13 @@ class Clients:
         """For the API server itself."""
         credential = Credential(bearer=self._loopback_token)
         return LocalClient(
-            self._pipeline, _APISERVER, credential, self.agent(_SERVER), component or _SERVER,
+            self._pipeline,
+            _APISERVER,
+            credential,
+            self.agent(_SERVER),
+            component or _SERVER,
             own=True,
-        )  # fmt: skip
+        )
 
     def own(self, agent: str) -> LocalClient:
         """For parts of the API server that come with a name of their own."""

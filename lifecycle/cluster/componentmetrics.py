@@ -97,8 +97,12 @@ class _Process:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         user: Object = _ANONYMOUS
         if scheme.lower() == "bearer" and token:
-            review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
-                      "metadata": {}, "spec": {"token": token.strip()}}  # fmt: skip
+            review = {
+                "apiVersion": "authentication.k8s.io/v1",
+                "kind": "TokenReview",
+                "metadata": {},
+                "spec": {"token": token.strip()},
+            }
             review_answer = await client.create("tokenreviews.authentication.k8s.io", "", review)
             if not review_answer["status"].get("authenticated"):
                 raise errors.unauthorized()
@@ -108,8 +112,12 @@ class _Process:
             "groups": user.get("groups") or [],
             "nonResourceAttributes": {"path": path, "verb": request.method.lower()},
         }
-        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-                  "metadata": {}, "spec": spec}  # fmt: skip
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "metadata": {},
+            "spec": spec,
+        }
         asked = await client.create("subjectaccessreviews.authorization.k8s.io", "", review)
         if not asked["status"].get("allowed"):
             who, verb = errors.go_value(user["username"]), request.method.lower()

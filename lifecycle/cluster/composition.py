@@ -9,14 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
-import itertools
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver_app import authenticators, bootstrap
 from apiserver_app.admission import chain
-from apiserver_app.aggregator import availability, registration
 from apiserver_app.auth import issuer, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
@@ -46,7 +44,7 @@ from apiserver_app.handlers.server import counters, reloading
 from apiserver_app.handlers.server.life import Life
 from apiserver_app.http import server as http
 from apiserver_app.http import startup
-from apiserver_app.machinery import conditions, errors, meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.kinds import features, kinds, runtimeconfig
 from apiserver_app.machinery.meta import Object
@@ -75,9 +73,10 @@ from lifecycle.cluster import (
     configured,
     housekeeping,
     incluster,
+    readiness,
     roles,
 )
-from lifecycle.cluster.afterboot import AfterBoot
+from lifecycle.cluster.afterboot import Followers
 from lifecycle.cluster.etcdvalues import Values
 from lifecycle.cluster.inputs import Inputs, manager_rate, pod_range
 from lifecycle.etcdctl import processes
@@ -107,7 +106,7 @@ class Cluster:
         else:
             state.incarnation += 1
         self._report = report
-        self._remotes, self._definitions = AfterBoot(), AfterBoot()
+        self._followers = Followers()
         self.audit_lines: list[bytes] = []  # that leave with the next commit
         self.inputs = inputs
         self.state = state
@@ -133,22 +132,21 @@ class Cluster:
         self.volumes = PersistentVolumes(self.kernel, self.cache.get, state.volumes)
         contents = Contents(self.kernel, self.cache.get, self.volumes)
         self.nodes = KubeletServers(contents)
-        self.outbound = carriers.Carriers(
-            self.kernel, self.cache, self.rand, self.nodes, network, cluster_ca=inputs.ca_pem,
-            image_certificate=self._image_certificate,
-        )  # fmt: skip
-        self.services = apiservices.Services(self.resources, self.cache, self._remotes.needed)
+        self.outbound = self._carriers(network)
+        self.services = apiservices.Services(
+            self.resources, self.cache, self._followers.remote_services.needed
+        )
+        self.clients = clients.Clients(
+            self.version, self._loopback_token, manager_rate(inputs.nodes)
+        )
         self.context = self._context()
         self.cache.start()
-        self.definitions = served.Definitions(
-            self.resources, self.context.types, self.context.strategies, self.cache,
-            self._definitions.needed,
-        )  # fmt: skip
+        self.definitions = self._served_definitions()
         self.definitions.start()
         self.services.start()
         self.etcd = self._etcd_server()
         self.pipeline = Pipeline(self.context)
-        self.clients = self._clients()
+        self.clients.connect(self.pipeline)
         self.reloads = self._reloads()
         self.server = http.Server(self.context, self.pipeline)
         control_plane = roles.control_plane(inputs, self.context, self.clients, self.tokens)
@@ -194,15 +192,21 @@ class Cluster:
         loopback, state = self.clients.loopback(), self.state
         self.reloads.start()
         refusals = await bootstrap.ensure(
-            loopback, self.version, state.epoch, self.inputs.ca_pem,
-            self.resources.by_key.__contains__, self.inputs.flags.enable_bootstrap_token_auth,
+            loopback,
+            self.version,
+            state.epoch,
+            self.inputs.ca_pem,
+            self.resources.by_key.__contains__,
+            self.inputs.flags.enable_bootstrap_token_auth,
             self.context.addresses.net,
-        )  # fmt: skip
+        )
         detail: Object = {}
         if refusals:  # the server's own plugins refuse what it begins with
             detail = {"refused": len(refusals), "message": refusals[0]}
         self.recorder.tell("component", "apiserver", "synced", detail, span=0)
-        self._follow_what_is_served()
+        self._followers.booted(
+            self.context, self.clients, self.definitions, self.definition_controllers
+        )
         for name in self.roles:
             ask(name)
         keeper = self.clients.own(statuses.AGENT)
@@ -214,35 +218,31 @@ class Cluster:
         self.kernel.spawn("apf/keep", kept, background=True)
         self.kernel.spawn("apf/lend", self.context.flow.lend(), background=True)
         await self._housekeeping.start()
-        await self._until_nodes_take_pods()
+        await readiness.nodes_take_pods(self.kernel, self.cache, self.inputs.nodes)
         self.ready = True
         self._report("ready", self._info())
         if self.inputs.options.get("kubeadm"):
             init = phases.Init(
-                self.kernel, lambda user, groups: self.clients.client(user, phases.AGENT, groups),
-                version=self.version, ca_pem=self.inputs.ca_pem, node="node-1",
-                key=self.inputs.service_account_key, net=self.context.addresses.net,
+                self.kernel,
+                lambda user, groups: self.clients.client(user, phases.AGENT, groups),
+                version=self.version,
+                ca_pem=self.inputs.ca_pem,
+                node="node-1",
+                key=self.inputs.service_account_key,
+                net=self.context.addresses.net,
                 pods=pod_range(self.inputs.nodes),
-            )  # fmt: skip
+            )
             self.kernel.spawn("kubeadm", init.run(), background=True)
-
-    async def _until_nodes_take_pods(self) -> None:
-        """Whoever is told that the cluster is ready may send a pod at once."""
-        end = self.kernel.now + NODES_SECONDS_MAX * kernels.SECOND
-        while self.kernel.now < end:
-            nodes = self.cache.list("nodes")
-            spare = len(nodes) - self.inputs.nodes
-            if spare >= 0:  # and no more of them than these are still to be waited for
-                waiting = (node for node in nodes if not _takes_pods(node))
-                if next(itertools.islice(waiting, spare, None), None) is None:
-                    return
-            await self.kernel.sleep(NODES_LOOK_SECONDS)
 
     def _info(self) -> dict[str, Any]:
         return {
-            "cluster": self.name, "version": self.state.version, "nodes": self.inputs.nodes,
-            "seed": self.state.seed, "epoch": self.state.epoch, "seq": self.recorder.seq,
-        }  # fmt: skip
+            "cluster": self.name,
+            "version": self.state.version,
+            "nodes": self.inputs.nodes,
+            "seed": self.state.seed,
+            "epoch": self.state.epoch,
+            "seq": self.recorder.seq,
+        }
 
     def _start_role(self, name: str) -> None:
         self.role(name, "start")
@@ -261,6 +261,17 @@ class Cluster:
 
     # -- wiring ---------------------------------------------------------------------------------
 
+    def _carriers(self, network: carriers.Network | None) -> carriers.Carriers:
+        return carriers.Carriers(
+            self.kernel,
+            self.cache,
+            self.rand,
+            self.nodes,
+            network,
+            cluster_ca=self.inputs.ca_pem,
+            image_certificate=self._image_certificate,
+        )
+
     def _storage(self) -> generic.Storage:
         def lease_for_event() -> int:
             return leases.of_event(self.kernel.now)
@@ -274,9 +285,13 @@ class Cluster:
         stored = strategies.strategies(self.resources.all)
         counting = counters.Counters()
         admitting = configured.admission(
-            given, self.resources, self.features, self._make_namespace, self._write_quota,
+            given,
+            self.resources,
+            self.features,
+            self._make_namespace,
+            self._write_quota,
             self.kernel,
-        )  # fmt: skip
+        )
         return ClusterContext(
             name=state.name,
             version=self.version,
@@ -308,7 +323,7 @@ class Cluster:
             audit=configured.audit(
                 given, self.audit_lines.append, self.outbound, self.kernel, self.recorder
             ),
-            egress=Egress(self.outbound, self.nodes, lambda: self.clients.loopback()),
+            egress=Egress(self.outbound, self.nodes, self.clients.loopback),
             aggregation=Aggregation(
                 self.services, (given.proxy_client_cert_file, given.proxy_client_key_file)
             ),
@@ -337,9 +352,21 @@ class Cluster:
             lambda info: self.store.count(info.etcd_prefix()), self.cache.watchers, self.version
         )
         return flowcontrol.build(
-            self.inputs.flags, self.cache, self.kernel, estimator,
+            self.inputs.flags,
+            self.cache,
+            self.kernel,
+            estimator,
             served=classify.SCHEMAS in self.resources.by_key,
-        )  # fmt: skip
+        )
+
+    def _served_definitions(self) -> served.Definitions:
+        return served.Definitions(
+            self.resources,
+            self.context.types,
+            self.context.strategies,
+            self.cache,
+            self._followers.definitions.needed,
+        )
 
     def _etcd_server(self) -> etcd.Server:
         def is_node(host: str) -> bool:
@@ -348,32 +375,42 @@ class Cluster:
 
         saved = self.state.control
         server = etcd.Server(
-            self.inputs.name, self.version, self.store, self.kernel, self.rand, self.recorder,
+            self.inputs.name,
+            self.version,
+            self.store,
+            self.kernel,
+            self.rand,
+            self.recorder,
             Values(self.context),
             Members(
-                self.inputs.name, self.kernel, is_node, saved.get("members") or (),
+                self.inputs.name,
+                self.kernel,
+                is_node,
+                saved.get("members") or (),
                 saved.get("leader") or (),
             ),
-        )  # fmt: skip
+        )
         leases.recover(server)
         return server
 
     def _runs(self, name: str) -> bool:
         return roles.runs(self.roles, name)
 
-    def _clients(self) -> clients.Clients:
-        rate = manager_rate(self.inputs.nodes)
-        return clients.Clients(self.pipeline, self._loopback_token, rate)
-
     def _reloads(self) -> reloading.Reloads:
         given, access = self.inputs.flags, self.context.access
         return reloading.Reloads(
             reloading.Server(
-                given, access.authentication, access.authorization, self._surroundings(),
-                configured.authorization(given), self._world(), self.context.counters,
-                self.recorder, lambda line: self._report("log", f"kube-apiserver: {line}"),
+                given,
+                access.authentication,
+                access.authorization,
+                self._surroundings(),
+                configured.authorization(given),
+                self._world(),
+                self.context.counters,
+                self.recorder,
+                lambda line: self._report("log", f"kube-apiserver: {line}"),
             )
-        )  # fmt: skip
+        )
 
     def _world(self) -> reviewing.Transport:
         return reviewing.Transport(self.outbound.call, lambda: self.kernel.now, self.kernel.sleep)
@@ -393,9 +430,12 @@ class Cluster:
     def _token_requests(self) -> tokenrequests.TokenRequests:
         given = self.inputs.flags
         return tokenrequests.TokenRequests(
-            self.tokens, self.cache, self.rand, authenticators.audiences(given),
+            self.tokens,
+            self.cache,
+            self.rand,
+            authenticators.audiences(given),
             given.service_account_extend_token_expiration,
-        )  # fmt: skip
+        )
 
     async def _ask(self, call: outbound.Call) -> outbound.Answer:
         """The simulated issuer answers for itself, others over the way out."""
@@ -415,52 +455,22 @@ class Cluster:
         await self.clients.loopback().create("namespaces", "", {"metadata": {"name": name}})
 
     async def _write_quota(self, quota: Object) -> None:
-        await self.clients.loopback().update(
-            "resourcequotas", meta.namespace_of(quota), meta.name_of(quota), quota,
-            subresource="status",
-        )  # fmt: skip
+        namespace, name = meta.namespace_of(quota), meta.name_of(quota)
+        loopback = self.clients.loopback()
+        await loopback.update("resourcequotas", namespace, name, quota, subresource="status")
 
     def _definition_controllers(self) -> Component:
         """They are part of the API server and act as itself; there is nothing for them to do
         until there is a definition."""
         client = self.clients.loopback(extensions.NAME)
         return extensions.build(
-            self.kernel, self.recorder, self.rand, client, self.version,
+            self.kernel,
+            self.recorder,
+            self.rand,
+            client,
+            self.version,
             lambda error: self._bug(extensions.NAME, error),
-        )  # fmt: skip
-
-    def _follow_what_is_served(self) -> None:
-        """What has nothing to do before there is a definition, or a remote APIService, starts
-        with the first."""
-        self._definitions.booted(
-            self._start_definition_controllers, is_needed=len(self.definitions) > 0
         )
-        self._remotes.booted(self._start_availability, is_needed=bool(self.services.remote))
-        self.kernel.spawn("kube-apiserver-autoregistration", self._register(), span=0)
-
-    async def _register(self) -> None:
-        if apiservices.KEY not in self.resources.by_key:
-            return
-        client = self.clients.loopback(apiservices.AGGREGATOR)
-        try:
-            await registration.ensure(client, self.resources, self.cache)
-        except errors.ApiError:  # the server's own plugins refuse: it goes on without them
-            return
-        self.services.registered()
-
-    def _start_availability(self) -> None:
-        client = self.clients.loopback(availability.NAME)
-        world = availability.Dependencies(
-            client, self.cache, self.services, self.outbound, self.kernel, self.recorder,
-            self.context.aggregation.front_proxy,
-        )  # fmt: skip
-        availability.Availability(world).start()
-
-    def _start_definition_controllers(self) -> None:
-        self.definition_controllers.start()
-        client = self.clients.loopback(apiservices.AGGREGATOR)
-        task = registration.follow_definitions(client, self.cache)
-        self.kernel.spawn("crd-autoregistration", task, span=0)
 
     def _image_certificate(self, image: str) -> str:
         """The certificate that an image brings along."""
@@ -473,14 +483,3 @@ class Cluster:
 
 def _place(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
-
-
-def _takes_pods(node: Object) -> bool:
-    ready = conditions.is_true(node.get("status"), "Ready")
-    taints = node["spec"].get("taints") or ()
-    return ready and all(taint["key"] != NOT_READY for taint in taints)
-
-
-# how long a cluster waits for its nodes before it says that it is ready all the same
-NOT_READY = "node.kubernetes.io/not-ready"
-NODES_SECONDS_MAX, NODES_LOOK_SECONDS = 10, 0.02

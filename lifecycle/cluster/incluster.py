@@ -83,9 +83,13 @@ class InCluster:
         path, _, query = request.path.partition("?")
         reply = _Gathered(self._kernel)
         asked = Request(
-            request.method, path, query, list(request.headers.items()), request.body,
+            request.method,
+            path,
+            query,
+            list(request.headers.items()),
+            request.body,
             address=address,
-        )  # fmt: skip
+        )
         try:
             await self._server.serve(asked, reply)
             await reply.done.wait()

@@ -58,6 +58,11 @@ class Inputs:
     def state(self) -> ClusterState:
         """That of a new cluster."""
         return ClusterState(
-            name=self.name, seed=self.seed, version=self.version, profile=self.profile,
-            epoch=self.epoch, now=self.epoch, rand=Rand(self.seed).state,
-        )  # fmt: skip
+            name=self.name,
+            seed=self.seed,
+            version=self.version,
+            profile=self.profile,
+            epoch=self.epoch,
+            now=self.epoch,
+            rand=Rand(self.seed).state,
+        )

@@ -71,15 +71,20 @@ def control_plane(
     """Controllers and scheduler."""
     kernel, probe, rand, version = context.kernel, context.probe, context.rand, context.version
     manager = controllermanager.build(
-        kernel, probe, rand,
+        kernel,
+        probe,
+        rand,
         clients.manager(controllermanager.NAME),
-        clients.account, version=version, root_ca=inputs.ca_pem,
+        clients.account,
+        version=version,
+        root_ca=inputs.ca_pem,
         authority=signing.ClusterAuthority(inputs.ca_pem, inputs.ca_key, tokens),
         check_types=TypeChecker(
             version, context.resources, context.types, context.kernel.pause
         ).check,
-        config=context.resources.config, cluster_cidr=pod_range(inputs.nodes),
-    )  # fmt: skip
+        config=context.resources.config,
+        cluster_cidr=pod_range(inputs.nodes),
+    )
     chooser = scheduler.build(
         kernel, probe, rand, clients.scheduler(scheduler.NAME), version=version
     )

@@ -66,15 +66,19 @@ def _etcd(version: Release) -> Object:
     url = f"https://{ADDRESS}:2379"
     pki = f"{_PKI}/etcd"
     flags = (
-        f"--advertise-client-urls={url}", f"--cert-file={pki}/server.crt",
-        "--client-cert-auth=true", "--data-dir=/var/lib/etcd",
+        f"--advertise-client-urls={url}",
+        f"--cert-file={pki}/server.crt",
+        "--client-cert-auth=true",
+        "--data-dir=/var/lib/etcd",
         f"--initial-advertise-peer-urls=https://{ADDRESS}:2380",
-        f"--initial-cluster={NODE}=https://{ADDRESS}:2380", f"--key-file={pki}/server.key",
+        f"--initial-cluster={NODE}=https://{ADDRESS}:2380",
+        f"--key-file={pki}/server.key",
         f"--listen-client-urls=https://127.0.0.1:2379,{url}",
         "--listen-metrics-urls=http://127.0.0.1:2381",
-        f"--listen-peer-urls=https://{ADDRESS}:2380", f"--name={NODE}",
+        f"--listen-peer-urls=https://{ADDRESS}:2380",
+        f"--name={NODE}",
         f"--trusted-ca-file={pki}/ca.crt",
-    )  # fmt: skip
+    )
     notes = {"kubeadm.kubernetes.io/etcd.advertise-client-urls": url}
     pod = _pod("etcd", version, flags, {"etcd-certs": pki, "etcd-data": "/var/lib/etcd"}, notes)
     container = pod["spec"]["containers"][0]
@@ -90,13 +94,18 @@ def _etcd(version: Release) -> Object:
 
 def _apiserver(services: str) -> Sequence[str]:
     return (
-        f"--advertise-address={ADDRESS}", "--allow-privileged=true",
-        "--authorization-mode=Node,RBAC", f"--client-ca-file={_PKI}/ca.crt",
-        "--enable-admission-plugins=NodeRestriction", "--enable-bootstrap-token-auth=true",
-        f"--etcd-cafile={_PKI}/etcd/ca.crt", "--etcd-servers=https://127.0.0.1:2379",
-        "--secure-port=6443", "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+        f"--advertise-address={ADDRESS}",
+        "--allow-privileged=true",
+        "--authorization-mode=Node,RBAC",
+        f"--client-ca-file={_PKI}/ca.crt",
+        "--enable-admission-plugins=NodeRestriction",
+        "--enable-bootstrap-token-auth=true",
+        f"--etcd-cafile={_PKI}/etcd/ca.crt",
+        "--etcd-servers=https://127.0.0.1:2379",
+        "--secure-port=6443",
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
         f"--service-cluster-ip-range={services}",
-    )  # fmt: skip
+    )
 
 
 def _pod(

@@ -13,8 +13,8 @@ from apiserver_app.etcd import range as ranges
 from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.keys import Keys, prefix_end
 from lifecycle.etcdctl.flags import Parsed
-from lifecycle.etcdctl.printers import Answer
 from lifecycle.etcdctl.session import BAD_ARGS, BAD_FEATURE, ERROR, Exit, Session
+from lifecycle.etcdctl.tables import Answer
 
 _TOO_MANY = "too many arguments, only accept one argument when `--prefix` or `--from-key` is set"
 
@@ -52,10 +52,17 @@ def get_request(parsed: Parsed) -> ranges.Request:
         raise Exit(BAD_FEATURE, f"bad sort target {flag['sort-by']}")
     return ranges.Request(
         keys_of(words, prefix=flag["prefix"], from_key=flag["from-key"]),
-        max(flag["rev"], 0), flag["limit"], flag["sort-by"].upper() or "KEY",
-        flag["order"].upper() == "DESCEND", flag["keys-only"], flag["count-only"],
-        flag["min-create-rev"], flag["max-create-rev"], flag["min-mod-rev"], flag["max-mod-rev"],
-    )  # fmt: skip
+        max(flag["rev"], 0),
+        flag["limit"],
+        flag["sort-by"].upper() or "KEY",
+        flag["order"].upper() == "DESCEND",
+        flag["keys-only"],
+        flag["count-only"],
+        flag["min-create-rev"],
+        flag["max-create-rev"],
+        flag["min-mod-rev"],
+        flag["max-mod-rev"],
+    )
 
 
 def range_answer(session: Session, response: ranges.Response, form: str) -> Answer:

@@ -2,19 +2,22 @@
 
 An answer is a name and a mapping in the shape of the JSON form; keys and values in it are bytes.
 
-Models etcd etcdctl/ctlv3/command/printer{,_simple,_json,_fields,_table}.go.
+Models etcd etcdctl/ctlv3/command/printer{,_simple,_json,_fields}.go.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
 
 from apiserver_app.etcd.entries import Entry
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.serializer import protoencode
+from lifecycle.etcdctl import tables
+from lifecycle.etcdctl.tables import Answer
 
 # numbers of the fields that answers have in etcdserverpb
 _HEADER = {"cluster_id": 1, "member_id": 2, "revision": 3, "raft_term": 4}
@@ -27,8 +30,6 @@ _MESSAGES = {
     "delete": {"header": 1, "deleted": 2, "prev_kvs": 3},
 }
 FORMATS = ("fields", "json", "protobuf", "simple", "table")
-Answer = Mapping[str, Any]
-Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 class Printer:
@@ -53,9 +54,9 @@ class Printer:
             self._out(_message(answer, _MESSAGES[name]))
             return True
         if self.form == "table":
-            if name not in _TABLES:
+            if name not in tables.TABLES:
                 return False
-            self._line("\n".join(_table(_TABLES[name](answer))).encode())
+            self._line("\n".join(tables.drawn(tables.TABLES[name](answer))))
             return True
         if self.form == "fields":
             lines = _FIELDS.get(name)
@@ -74,8 +75,8 @@ class Printer:
     # -- simple ---------------------------------------------------------------------------------
 
     def _simple(self, name: str, answer: Answer) -> list[bytes | str]:
-        if name in _TABLES:
-            return [", ".join(row) for row in _TABLES[name](answer)[1]]
+        if name in tables.TABLES:
+            return [", ".join(row) for row in tables.TABLES[name](answer)[1]]
         lines = _SIMPLE[name](answer)
         if name in ("range", "put", "delete"):
             for kv in answer.get("kvs") or answer.get("prev_kvs") or ():
@@ -117,7 +118,7 @@ class Printer:
     def fields_of(self, prefix: str, kv: Entry) -> list[bytes | str]:
         lease = f"{kv.lease:016x}" if self._hex else str(kv.lease)
         return [
-            f'"{prefix}Key" : {_quoted(kv.key.encode("utf-8", "surrogateescape"))}',
+            f'"{prefix}Key" : {errors.quoted(kv.key)}',
             f'"{prefix}CreateRevision" : {kv.create_revision}',
             f'"{prefix}ModRevision" : {kv.mod_revision}',
             f'"{prefix}Version" : {kv.version}',
@@ -154,34 +155,12 @@ def _varint(value: int) -> bytes:
     return bytes((*out, value))
 
 
+def _quoted(data: bytes) -> str:
+    return errors.quoted(data.decode("utf-8", "surrogateescape"))
+
+
 def _hexed(data: bytes) -> bytes:
     return "".join(f"\\x{byte:02x}" for byte in data).encode()
-
-
-def _quoted(data: bytes) -> str:
-    """Go's %q of bytes."""
-    out = []
-    text = data.decode("utf-8", "surrogateescape")
-    for letter in text:
-        code = ord(letter)
-        if letter in '"\\':
-            out.append("\\" + letter)
-        elif letter in _ESCAPES:
-            out.append(_ESCAPES[letter])
-        elif 0xDC80 <= code <= 0xDCFF:
-            out.append(f"\\x{code - 0xDC00:02x}")
-        elif code < 32 or code == 127:
-            out.append(f"\\x{code:02x}")
-        elif letter.isprintable():
-            out.append(letter)
-        else:
-            out.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-    return '"' + "".join(out) + '"'
-
-
-_ESCAPES = {
-    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-}  # fmt: skip
 
 
 # -- json -----------------------------------------------------------------------------------------
@@ -208,9 +187,12 @@ def _membership(answer: Answer) -> Answer:
 
 
 _SHAPES: dict[str, Callable[[Answer], Any]] = {
-    "watch": _watched, "revoke": _revoked, "member remove": _membership,
-    "member update": _membership, "member promote": _membership,
-}  # fmt: skip
+    "watch": _watched,
+    "revoke": _revoked,
+    "member remove": _membership,
+    "member update": _membership,
+    "member promote": _membership,
+}
 
 
 def _fields(entry: Entry) -> Mapping[str, bytes | int]:
@@ -238,98 +220,6 @@ def _json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_json(part) for part in value]
     return value
-
-
-# -- tables ---------------------------------------------------------------------------------------
-
-
-def _table(table: Table) -> list[str]:
-    head, rows = table
-    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
-    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
-    upper = [cell.upper() for cell in head]
-    title = "|" + "|".join(f" {_middle(cell, w)} " for cell, w in zip(upper, widths, strict=True))
-    lines = [rule, title + "|", rule]
-    for row in rows:
-        cells = (f" {cell.rjust(w)} " for cell, w in zip(row, widths, strict=True))
-        lines.append("|" + "|".join(cells) + "|")
-    return [*lines, rule]
-
-
-def _middle(text: str, width: int) -> str:
-    left = (width - len(text)) // 2
-    return " " * left + text + " " * (width - len(text) - left)
-
-
-def size(count: int) -> str:
-    """As humanize.Bytes says it: 1.2 MB, 20 kB."""
-    value, units = float(count), ["B", "kB", "MB", "GB"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1000
-        units.pop(0)
-    return (
-        f"{value:.1f} {units[0]}" if value < 10 and units[0] != "B" else f"{value:.0f} {units[0]}"
-    )
-
-
-def _members(answer: Answer) -> Table:
-    return ("ID", "STATUS", "NAME", "PEER ADDRS", "CLIENT ADDRS", "IS LEARNER"), [
-        (
-            f"{member['ID']:x}", "started" if member.get("name") else "unstarted",
-            member.get("name") or "",
-            ",".join(member["peerURLs"]), ",".join(member.get("clientURLs") or ()),
-            str(bool(member.get("isLearner"))).lower(),
-        )
-        for member in answer["members"]
-    ]  # fmt: skip
-
-
-def _health(answer: Answer) -> Table:
-    return ("ENDPOINT", "HEALTH", "TOOK", "ERROR"), [
-        (entry["endpoint"], str(entry["health"]).lower(), entry["took"], "")
-        for entry in answer["list"]
-    ]
-
-
-def _status(answer: Answer) -> Table:
-    head = (
-        "ENDPOINT", "ID", "VERSION", "DB SIZE", "IS LEADER", "IS LEARNER", "RAFT TERM",
-        "RAFT INDEX", "RAFT APPLIED INDEX", "ERRORS",
-    )  # fmt: skip
-    return head, [_status_row(entry["Endpoint"], entry["Status"]) for entry in answer["list"]]
-
-
-def _status_row(endpoint: str, status: Answer) -> Sequence[str]:
-    return (
-        endpoint, f"{status['header']['member_id']:x}", status["version"], size(status["dbSize"]),
-        str(status["leader"] == status["header"]["member_id"]).lower(),
-        str(bool(status.get("isLearner"))).lower(), str(status["raftTerm"]),
-        str(status["raftIndex"]), str(status["raftAppliedIndex"]), "",
-    )  # fmt: skip
-
-
-def _hashes(answer: Answer) -> Table:
-    rows = [(entry["Endpoint"], str(entry["HashKV"]["hash"])) for entry in answer["list"]]
-    return ("ENDPOINT", "HASH"), rows
-
-
-def _snapshot(answer: Answer) -> Table:
-    head: tuple[str, ...] = ("HASH", "REVISION", "TOTAL KEYS", "TOTAL SIZE")
-    row = (
-        f"{answer['hash']:x}",
-        str(answer["revision"]),
-        str(answer["totalKey"]),
-        size(answer["totalSize"]),
-    )
-    if "version" in answer:
-        return (*head, "VERSION"), [(*row, answer["version"])]
-    return head, [row]
-
-
-_TABLES: dict[str, Callable[[Answer], Table]] = {
-    "members": _members, "health": _health, "status": _status, "hashkv": _hashes,
-    "snapshot": _snapshot,
-}  # fmt: skip
 
 
 # -- lines of the simple form ---------------------------------------------------------------------

@@ -15,7 +15,8 @@ import msgspec
 from apiserver_app.etcd.members import Member
 from apiserver_app.etcd.server import Server
 from lifecycle.etcdctl.flags import FlagError, Parsed, number
-from lifecycle.etcdctl.printers import Answer, Printer
+from lifecycle.etcdctl.printers import Printer
+from lifecycle.etcdctl.tables import Answer
 
 ERROR, BAD_CONNECTION, INVALID_INPUT, BAD_FEATURE, INTERRUPTED, BAD_ARGS = 1, 2, 3, 4, 5, 128
 

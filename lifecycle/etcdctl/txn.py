@@ -16,8 +16,8 @@ from apiserver_app.etcd.txn import Compare
 from lifecycle.etcdctl import kv
 from lifecycle.etcdctl.commands import FLAGS
 from lifecycle.etcdctl.flags import FlagError, number, parse
-from lifecycle.etcdctl.printers import Answer
 from lifecycle.etcdctl.session import BAD_ARGS, INVALID_INPUT, Exit, Session
+from lifecycle.etcdctl.tables import Answer
 
 _TARGETS = {
     "ver": "version", "version": "version", "c": "create_revision", "create": "create_revision",

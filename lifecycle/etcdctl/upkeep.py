@@ -106,10 +106,14 @@ async def status(session: Session) -> None:
     index = maintenance.raft_index(server)
     size = maintenance.size_bytes(server)
     answer = {
-        "version": server.version, "dbSize": size, "leader": server.members.leader.id,
-        "raftIndex": index, "raftTerm": server.members.term,
-        "raftAppliedIndex": index, "dbSizeInUse": size,
-    }  # fmt: skip
+        "version": server.version,
+        "dbSize": size,
+        "leader": server.members.leader.id,
+        "raftIndex": index,
+        "raftTerm": server.members.term,
+        "raftAppliedIndex": index,
+        "dbSizeInUse": size,
+    }
     results = []
     for endpoint in _endpoints(session):
         member = session.member_at(endpoint)

@@ -119,6 +119,11 @@ def _print(session: Session, watcher: watches.Watcher, asked: Parsed) -> None:
         head = {**session.header(), "revision": change.kv.mod_revision}
         session.show(
             "watch",
-            {"Header": head, "Events": [event], "CompactRevision": 0, "Canceled": False,
-             "Created": False},
-        )  # fmt: skip
+            {
+                "Header": head,
+                "Events": [event],
+                "CompactRevision": 0,
+                "Canceled": False,
+                "Created": False,
+            },
+        )

@@ -131,9 +131,13 @@ class Session:
     def _open(self) -> None:
         self.cluster = Cluster(self.inputs, self.backend, self._report)
         self.host = ClusterHost(
-            self.cluster, lambda: 0.0, mode=MAX, speed=1.0, lead_seconds=WHOLE_REQUESTS,
+            self.cluster,
+            lambda: 0.0,
+            mode=MAX,
+            speed=1.0,
+            lead_seconds=WHOLE_REQUESTS,
             on_audit=self._on_audit,
-        )  # fmt: skip
+        )
         self.cluster.start()
         self.settle()
 
@@ -308,9 +312,13 @@ def run(script: dict[str, Any], seed: int | None = None, backend: Backend | None
         elif "request" in step:
             wanted = step["request"]
             session.request(
-                wanted.get("method", "GET"), wanted["path"], wanted.get("body"), user=user,
-                headers=wanted.get("headers"), settle=False,
-            )  # fmt: skip
+                wanted.get("method", "GET"),
+                wanted["path"],
+                wanted.get("body"),
+                user=user,
+                headers=wanted.get("headers"),
+                settle=False,
+            )
         elif "wait" in step:
             session.wait(float(step["wait"]))
         elif "restart" in step:

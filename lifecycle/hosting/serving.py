@@ -70,9 +70,13 @@ class Edge:
             self._application, self._on_listening, self._application.refusal
         )
         self._supervisor = supervision.Supervisor(
-            self._port, self._spawn, logfile.say, lambda: self._begin_stop(1), prepared.board,
+            self._port,
+            self._spawn,
+            logfile.say,
+            lambda: self._begin_stop(1),
+            prepared.board,
             functools.partial(quarantine.note, prepared.options.data_dir),
-        )  # fmt: skip
+        )
         self._inside: tuple[links.LoopLink, process.Built] | None = None
         self._code = 0
         self._stopping: asyncio.Task[None] | None = None

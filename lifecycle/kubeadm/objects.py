@@ -56,9 +56,13 @@ def configuration(version: Release, net: ServiceNet, pods: str) -> list[Item]:
 def classroom_quota() -> Item:
     """What kubeadm does not do: nobody in the class can use up what all share."""
     hard = {
-        "pods": "50", "services": "50", "configmaps": "200", "secrets": "200",
-        "persistentvolumeclaims": "50", "replicationcontrollers": "50",
-    }  # fmt: skip
+        "pods": "50",
+        "services": "50",
+        "configmaps": "200",
+        "secrets": "200",
+        "persistentvolumeclaims": "50",
+        "replicationcontrollers": "50",
+    }
     made = {**_object("v1", "ResourceQuota", "classroom"), "spec": {"hard": hard}}
     return "resourcequotas", cast.STUDENT_NAMESPACE, made
 
@@ -148,9 +152,12 @@ def _coredns(version: Release) -> Object:
         ["control-plane"] if version.has("ControlPlaneRoleOnly") else ["master", "control-plane"]
     )
     ports = (
-        ("dns", 53, "UDP"), ("dns-tcp", 53, "TCP"), ("metrics", 9153, "TCP"),
-        ("liveness-probe", 8080, "TCP"), ("readiness-probe", 8181, "TCP"),
-    )  # fmt: skip
+        ("dns", 53, "UDP"),
+        ("dns-tcp", 53, "TCP"),
+        ("metrics", 9153, "TCP"),
+        ("liveness-probe", 8080, "TCP"),
+        ("readiness-probe", 8181, "TCP"),
+    )
     container: Object = {
         "name": "coredns",
         "image": f"{texts.registry(version)}/coredns/coredns:{release}",

@@ -43,9 +43,17 @@ class Init:
     """One `kubeadm init`."""
 
     def __init__(
-        self, kernel: Kernel, client_for: ClientFor, *, version: Release, ca_pem: str, node: str,
-        key: bytes, pods: str, net: ServiceNet = servicenet.DEFAULT,
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Kernel,
+        client_for: ClientFor,
+        *,
+        version: Release,
+        ca_pem: str,
+        node: str,
+        key: bytes,
+        pods: str,
+        net: ServiceNet = servicenet.DEFAULT,
+    ) -> None:
         self._kernel = kernel
         self._key = key  # what the bootstrap token is made from
         self._version = version

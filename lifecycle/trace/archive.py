@@ -135,9 +135,12 @@ class Archive:
         return b",".join(taken), end
 
     def _write(
-        self, name: str, header: dict[str, Any], lines: Iterable[bytes],
+        self,
+        name: str,
+        header: dict[str, Any],
+        lines: Iterable[bytes],
         changed: Callable[[], dict[str, Any]] = dict,
-    ) -> Saved:  # fmt: skip
+    ) -> Saved:
         """All or nothing: a trace that turns out bad half-way leaves no file. `changed` is what
         the header must say instead once the lines are read."""
         self._check_room()

@@ -100,10 +100,12 @@ def compare(there: Backend, here: Backend, seq: int) -> dict[str, Any]:
     unasked = (difference for difference in differences if not difference["asked"])
     first = next(unasked, differences[0] if differences else None)
     return {
-        "from": seq, "until": max(0, until - since), "first": first,
+        "from": seq,
+        "until": max(0, until - since),
+        "first": first,
         "differences": differences[:DIFFERENCES_MAX],
         "more": max(0, len(differences) - DIFFERENCES_MAX),
-    }  # fmt: skip
+    }
 
 
 def _end(backend: Backend, seq: int) -> int:
@@ -218,14 +220,18 @@ def _differences(
     for what, there_value, here_value in _fields(a, b):
         yield {
             "key": f"{resource}/{namespace}/{one.name}" if namespace else f"{resource}/{one.name}",
-            "kind": one.kind, "namespace": namespace, "name": one.name,
+            "kind": one.kind,
+            "namespace": namespace,
+            "name": one.name,
             "name_there": there.name if there else one.name,
-            "what": what, "there": there_value, "here": here_value,
+            "what": what,
+            "there": there_value,
+            "here": here_value,
             "after": max(0, min(state.t for state in came) - since),
             "asked": any(state.asked for state in came),
             "seq_there": parted[0].seq if parted[0] is not None else None,
             "seq_here": parted[1].seq if parted[1] is not None else None,
-        }  # fmt: skip
+        }
 
 
 def _fields(there: Leaves | None, here: Leaves | None) -> list[tuple[str, Any, Any]]:

@@ -251,9 +251,12 @@ class Keyframe:
             for head, text in zip(self._of_command(), self.command, strict=True)
         ]
         message = {
-            "seq": self.seq, "t": self.t, "rev": self.rev, "counts": self.counts,
+            "seq": self.seq,
+            "t": self.t,
+            "rev": self.rev,
+            "counts": self.counts,
             "emptied": {name: sorted(gone) for name, gone in self.emptied.items()},
-        }  # fmt: skip
+        }
         head = orjson.dumps(message)[:-1]
         frame = b'{"keyframe":%s,"command":[%s],"records":[%s]}}'
         return (frame % (head, b",".join(command), b",".join(listed))).decode()

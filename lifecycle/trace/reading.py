@@ -24,8 +24,12 @@ HEADER_BYTES_MAX, LINE_BYTES_MAX = 64 << 10, 8 << 20
 PIECE_BYTES = 64 << 10  # read and unpacked at once
 _SMALL_BYTES = 64  # of a field that is looked at
 _HEADER_TYPES: dict[str, type] = {
-    "cluster": str, "epoch": str, "kubernetes": str, "first": int, "last": int,
-}  # fmt: skip
+    "cluster": str,
+    "epoch": str,
+    "kubernetes": str,
+    "first": int,
+    "last": int,
+}
 _WORDS = {str: "text", int: "number"}
 _GZIP = b"\x1f\x8b"
 

@@ -24,9 +24,13 @@ from apiserver_app.machinery.syntax import labels
 GROUP = "admissionregistration.k8s.io"
 # exempt from webhooks, so that a broken webhook can be removed
 EXEMPT = (
-    "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
-)  # fmt: skip
+    "ValidatingWebhookConfiguration",
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+)
 
 
 class Hook(msgspec.Struct, frozen=True):
@@ -109,10 +113,13 @@ def _parsed(configurations: Sequence[Object]) -> Iterable[Hook]:
             number = counts.get(name, 0)
             counts[name] = number + 1
             yield Hook(
-                f"{owner}/{name}/{number}", owner, name, spec,
+                f"{owner}/{name}/{number}",
+                owner,
+                name,
+                spec,
                 labels.from_label_selector(spec.get("namespaceSelector") or {}),
                 labels.from_label_selector(spec.get("objectSelector") or {}),
-            )  # fmt: skip
+            )
 
 
 # -- selectors ------------------------------------------------------------------------------------

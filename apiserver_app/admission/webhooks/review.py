@@ -194,9 +194,12 @@ def _check_v1(review: Object, response: Object, uid: str, *, mutating: bool) -> 
 
 
 _TYPES: tuple[tuple[str, type, str], ...] = (
-    ("allowed", bool, "bool"), ("status", dict, "v1.Status"), ("patch", str, "[]uint8"),
-    ("warnings", list, "[]string"), ("auditAnnotations", dict, "map[string]string"),
-)  # fmt: skip
+    ("allowed", bool, "bool"),
+    ("status", dict, "v1.Status"),
+    ("patch", str, "[]uint8"),
+    ("warnings", list, "[]string"),
+    ("auditAnnotations", dict, "map[string]string"),
+)
 
 
 def _check_types(response: Object) -> None:

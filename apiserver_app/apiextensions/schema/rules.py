@@ -153,9 +153,12 @@ def costs(rule: Rule, node: Node, *, is_root: bool, version: Release) -> Costs:
         variables = {"self": schema} if optional else {"self": schema, "oldSelf": schema}
         typed = {"oldSelf": types.optional_of(schemas.type_of(schema))} if optional else {}
         return programs.estimated(
-            program.expression, typed, variables, version,
+            program.expression,
+            typed,
+            variables,
+            version,
             lambda path: bounds.largest(schema, path, is_resource=is_root),
-        )  # fmt: skip
+        )
 
     rule_cost = worst(rule.program, optional=rule.optional)
     message_cost = worst(rule.message, optional=False)

@@ -35,9 +35,12 @@ def _struct(node: Node, definition: str, metadata: Field, root: bool = False) ->
             fields[name].required = name in required
     name = definition.rsplit(".", 1)[-1]
     return Schema(
-        definition, name, fields, node.map_type == "atomic",
+        definition,
+        name,
+        fields,
+        node.map_type == "atomic",
         open=node.preserves or node.any_additional,
-    )  # fmt: skip
+    )
 
 
 def _field(name: str, node: Node, definition: str, metadata: Field) -> Field:
@@ -51,9 +54,13 @@ def _field(name: str, node: Node, definition: str, metadata: Field) -> Field:
     if node.type == "array" and node.items is not None:
         item = _field("", node.items, f"{definition}[]", metadata)
         return Field(
-            name, "list", item=item, list_type=node.list_type, list_keys=node.list_keys,
+            name,
+            "list",
+            item=item,
+            list_type=node.list_type,
+            list_keys=node.list_keys,
             atomic=node.list_type in ("", "atomic"),
-        )  # fmt: skip
+        )
     if node.properties or node.embedded:
         made = _struct(node, definition, metadata)
         return Field(name, "struct", definition, atomic=made.atomic, _lookup=lambda _: made)

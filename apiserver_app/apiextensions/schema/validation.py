@@ -23,9 +23,13 @@ Schema = Mapping[str, Any]
 ABSENT: Any = object()  # no old value to compare with
 _NO_PATH = "<nil>"
 _TYPES: tuple[tuple[type, str], ...] = (
-    (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"),
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (str, "string"),
+    (list, "array"),
     (dict, "object"),
-)  # fmt: skip
+)
 _FORMATS = {"integer": "int64", "number": "float64"}  # of values, by their type
 
 

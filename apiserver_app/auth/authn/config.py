@@ -380,9 +380,12 @@ class _Reader:
     ) -> Evaluate | None:
         try:
             program = cel.compile(
-                expression, (variable,), types={variable: _type_of(variable)}, wants=wants,
+                expression,
+                (variable,),
+                types={variable: _type_of(variable)},
+                wants=wants,
                 version=self._version,
-            )  # fmt: skip
+            )
         except cel.ResultTypeError as error:
             text = str(error).partition(" but got ")[0]
             self._problems.append(errors.invalid_value(path, expression, text))

@@ -89,9 +89,12 @@ class Oidc:
             user = user_of(token.claims, self.settings.claims)
         except OidcError as error:
             return Try(
-                self.name, "deny", str(error), detail={"asked": requests} if requests else {},
+                self.name,
+                "deny",
+                str(error),
+                detail={"asked": requests} if requests else {},
                 source=SOURCE,
-            )  # fmt: skip
+            )
         why = f'ID token of "{user.name}" by {self.settings.issuer}'
         detail = {"asked": requests} if requests else {}
         return Try(self.name, "allow", why, user=user, detail=detail, source=SOURCE)

@@ -62,9 +62,13 @@ class Abac:
                 continue
             verbs = list(_READS) if policy.readonly else ["*"]
             if policy.resource:
-                resources.append({
-                    "verbs": verbs, "apiGroups": [policy.api_group], "resources": [policy.resource],
-                })  # fmt: skip
+                resources.append(
+                    {
+                        "verbs": verbs,
+                        "apiGroups": [policy.api_group],
+                        "resources": [policy.resource],
+                    }
+                )
             if policy.path:
                 paths.append({"verbs": verbs, "nonResourceURLs": [policy.path]})
         return Rules(resources, paths)
@@ -160,11 +164,17 @@ def _build_policy(number: int, line: str, spec: dict[str, Any]) -> Policy:
     why = f"line {number} of the policy file allows it"
     detail = {"line": number, "policy": spec}
     return Policy(
-        number, line, spec.get("user") or "", spec.get("group") or "",
-        bool(spec.get("readonly")), spec.get("apiGroup") or "", spec.get("resource") or "",
-        spec.get("namespace") or "", spec.get("nonResourcePath") or "",
+        number,
+        line,
+        spec.get("user") or "",
+        spec.get("group") or "",
+        bool(spec.get("readonly")),
+        spec.get("apiGroup") or "",
+        spec.get("resource") or "",
+        spec.get("namespace") or "",
+        spec.get("nonResourcePath") or "",
         Try("ABAC", "allow", why, detail=detail, source=SOURCE),
-    )  # fmt: skip
+    )
 
 
 def _matches(policy: Policy, attributes: Attributes) -> bool:

@@ -170,9 +170,14 @@ class Rbac:
             reason = f"RBAC: allowed by {grant.describe()}"
             detail = {**grant.data(), "rule": rule.raw, "read": _READ}
             answer = Try(
-                self.name, "allow", reason, detail=detail, source=SOURCE, reason=reason,
+                self.name,
+                "allow",
+                reason,
+                detail=detail,
+                source=SOURCE,
+                reason=reason,
                 general=general,
-            )  # fmt: skip
+            )
             self._allowed[key] = answer
         return answer
 

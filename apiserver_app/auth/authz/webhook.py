@@ -70,9 +70,13 @@ class Webhook:
             except outbound.CallFailed as error:
                 why = "could not be asked"
                 return Try(
-                    self.name, self._settings.on_error, why, detail=detail, source=SOURCE,
+                    self.name,
+                    self._settings.on_error,
+                    why,
+                    detail=detail,
+                    source=SOURCE,
                     error=str(error),
-                )  # fmt: skip
+                )
             self._cache(key, attributes, status)
         return self._answer(status, {**detail, "status": status})
 
@@ -119,10 +123,21 @@ class Webhook:
         settings = self._settings
         allowed = bool(status.get("allowed"))
         seconds = settings.authorized_seconds if allowed else settings.unauthorized_seconds
-        length = sum(map(len, (
-            attributes.namespace, attributes.verb, attributes.group, attributes.version,
-            attributes.resource, attributes.subresource, attributes.name, attributes.path,
-        )))  # fmt: skip
+        length = sum(
+            map(
+                len,
+                (
+                    attributes.namespace,
+                    attributes.verb,
+                    attributes.group,
+                    attributes.version,
+                    attributes.resource,
+                    attributes.subresource,
+                    attributes.name,
+                    attributes.path,
+                ),
+            )
+        )
         if seconds <= 0 or length >= KEY_LENGTH_MAX:
             return
         self._entries[key] = (self._transport.now() + int(seconds * SECOND), status)
@@ -169,11 +184,14 @@ def review_of(attributes: Attributes, version: str) -> Object:
 
 def _resource(attributes: Attributes) -> Object:
     pairs = (
-        ("namespace", attributes.namespace), ("verb", attributes.verb),
-        ("group", attributes.group), ("version", attributes.version),
-        ("resource", attributes.resource), ("subresource", attributes.subresource),
+        ("namespace", attributes.namespace),
+        ("verb", attributes.verb),
+        ("group", attributes.group),
+        ("version", attributes.version),
+        ("resource", attributes.resource),
+        ("subresource", attributes.subresource),
         ("name", attributes.name),
-    )  # fmt: skip
+    )
     resource: Object = {name: value for name, value in pairs if value}
     for name, requirements in (
         ("fieldSelector", field_requirements(attributes.fields)),
@@ -219,7 +237,11 @@ def label_requirements(text: str) -> list[Object]:
 
 
 _OPERATORS = {
-    labels.EQUALS: "In", labels.DOUBLE_EQUALS: "In", labels.IN: "In",
-    labels.NOT_EQUALS: "NotIn", labels.NOT_IN: "NotIn",
-    labels.EXISTS: "Exists", labels.DOES_NOT_EXIST: "DoesNotExist",
-}  # fmt: skip
+    labels.EQUALS: "In",
+    labels.DOUBLE_EQUALS: "In",
+    labels.IN: "In",
+    labels.NOT_EQUALS: "NotIn",
+    labels.NOT_IN: "NotIn",
+    labels.EXISTS: "Exists",
+    labels.DOES_NOT_EXIST: "DoesNotExist",
+}

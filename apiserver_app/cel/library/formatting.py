@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, type_name
-from apiserver_app.cel.library.strings import ESCAPES
 from apiserver_app.cel.syntax.tree import ListNode, MapNode, Node
 from apiserver_app.cel.types import Type
 from apiserver_app.cel.values import Duration, Timestamp, double_text
+from apiserver_app.machinery.errors import quoted
 from apiserver_app.machinery.releases import Release
 
 PRECISION_MAX = 1000  # upstream has no bound but memory
@@ -31,17 +31,21 @@ _INTEGERS = ("int", "uint")
 _SHOWN = (*_INTEGERS, "double", "bool", "string", "bytes", "type", "null_type", *_TIMES)
 # what a clause takes, and what is said of anything else
 _TAKES: dict[str, tuple[tuple[str, ...], str]] = {
-    "s": ((*_SHOWN, "list", "map"),
-          "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
-          "types, durations, and timestamps"),
+    "s": (
+        (*_SHOWN, "list", "map"),
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
+        "types, durations, and timestamps",
+    ),
     "d": (_INTEGERS, "decimal clause can only be used on integers"),
     "f": (("double", "string"), "fixed-point clause can only be used on doubles"),
     "e": (("double", "string"), "scientific clause can only be used on doubles"),
     "b": ((*_INTEGERS, "bool"), "only integers and bools can be formatted as binary"),
-    "x": ((*_INTEGERS, "string", "bytes"),
-          "only integers, byte buffers, and strings can be formatted as hex"),
+    "x": (
+        (*_INTEGERS, "string", "bytes"),
+        "only integers, byte buffers, and strings can be formatted as hex",
+    ),
     "o": (_INTEGERS, "octal clause can only be used on integers"),
-}  # fmt: skip
+}
 _TAKES["X"] = _TAKES["x"]
 _FAILED = "error during formatting: "
 
@@ -207,22 +211,6 @@ def _literal(arg: Any) -> str:
     if isinstance(arg, (Timestamp, Duration)):
         return f"{'timestamp' if isinstance(arg, Timestamp) else 'duration'}({quoted(str(arg))})"
     return shown(arg)
-
-
-def quoted(text: str) -> str:
-    """Go's %q."""
-    return '"' + "".join(map(_letter, text)) + '"'
-
-
-def _letter(char: str) -> str:
-    if char in ESCAPES:
-        return ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 # -- calls that are written out -----------------------------------------------------------------

@@ -155,8 +155,12 @@ def _declare() -> None:
         declare(f"list({kind}).isSorted() bool", _is_sorted, items)
         declare(f"list({kind}).max() {kind}", _extreme("max", 1), items)
         declare(f"list({kind}).min() {kind}", _extreme("min", -1), items)
-    for kind, impl in (("int", _sum), ("uint", _sum), ("double", _sum_doubles),
-                       ("duration", _sum_durations)):  # fmt: skip
+    for kind, impl in (
+        ("int", _sum),
+        ("uint", _sum),
+        ("double", _sum_doubles),
+        ("duration", _sum_durations),
+    ):
         declare(f"list({kind}).sum() {kind}", impl, items)
     declare("list(A).indexOf(A) int", _index_of, items)
     declare("list(A).lastIndexOf(A) int", _last_index_of, items)

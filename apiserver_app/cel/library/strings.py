@@ -11,6 +11,7 @@ from typing import Any
 from apiserver_app.cel.errors import EvaluationError
 from apiserver_app.cel.functions import declare, size, traversal
 from apiserver_app.cel.values import plain
+from apiserver_app.machinery.errors import ESCAPES
 from apiserver_app.machinery.releases import Release
 
 _WHITE = (
@@ -75,12 +76,6 @@ def _join(parts: list[Any], by: str = "") -> str:
         if type(part) is not str:
             raise EvaluationError(f"join: invalid input: {plain(part)}")
     return by.join(parts)
-
-
-ESCAPES = {
-    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-    "\\": "\\\\", '"': '\\"',
-}  # fmt: skip
 
 
 def quote(text: str) -> str:

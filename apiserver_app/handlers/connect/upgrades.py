@@ -27,8 +27,12 @@ FORWARDING = "portforward.k8s.io"
 
 # a kubelet's; "" is a client that offers nothing
 _KUBELET_SOCKET = (
-    "", "channel.k8s.io", "base64.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io",
-)  # fmt: skip
+    "",
+    "channel.k8s.io",
+    "base64.channel.k8s.io",
+    "v4.channel.k8s.io",
+    "v4.base64.channel.k8s.io",
+)
 _KUBELET_FORWARD_SOCKET = ("", "v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 _KUBELET_SPDY = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 _UPGRADE = re.compile(r"(^|.*,\s*)upgrade($|\s*,)")

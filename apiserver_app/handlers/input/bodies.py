@@ -117,9 +117,12 @@ def typed(request: Request, info: ResourceInfo, raw: Object) -> tuple[Object, li
     old, spec = request.old, raw.get("spec")
     # a patch of the status has left the stored spec as it is: it needs no second look
     kept = request.spec_kept = (
-        spec is not None and old is not None and spec is old.get("spec")
-        and request.subresource == "status" and request.strategy.keeps_spec
-    )  # fmt: skip
+        spec is not None
+        and old is not None
+        and spec is old.get("spec")
+        and request.subresource == "status"
+        and request.strategy.keeps_spec
+    )
     if kept:
         sent = raw.copy()
         del sent["spec"]

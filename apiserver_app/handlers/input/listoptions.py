@@ -105,9 +105,12 @@ def of_watch(call: Call, version: Release) -> WatchOptions:
     marks = call.params.get("allowWatchBookmarks")  # without a value it is meant
     bookmarks = marks is not None and marks[0].lower() not in FALSE
     return WatchOptions(
-        revision, wanted or (not revision and not initial), wanted and bookmarks, bookmarks,
+        revision,
+        wanted or (not revision and not initial),
+        wanted and bookmarks,
+        bookmarks,
         max(0, number(call, "timeoutSeconds")),
-    )  # fmt: skip
+    )
 
 
 def parse_revision(text: str) -> int:

@@ -66,8 +66,12 @@ def of_operation(call: Call, operation: str) -> Object:
 
 IGNORE_READ_ERROR = "ignoreStoreReadErrorWithClusterBreakingPotential"
 _NOT_WITH_IT = (
-    "dryRun", "propagationPolicy", "orphanDependents", "gracePeriodSeconds", "preconditions",
-)  # fmt: skip
+    "dryRun",
+    "propagationPolicy",
+    "orphanDependents",
+    "gracePeriodSeconds",
+    "preconditions",
+)
 
 
 def of_delete(request: Request) -> Object:

@@ -15,9 +15,16 @@ async def check_may_create(request: Request) -> None:
     """403 unless the user could have created it, too."""
     info = request.info
     asked = auth.Attributes(
-        request.user, "create", request.call.path, info.group, info.version, info.plural,
-        request.subresource, request.namespace, request.name,
-    )  # fmt: skip
+        request.user,
+        "create",
+        request.call.path,
+        info.group,
+        info.version,
+        info.plural,
+        request.subresource,
+        request.namespace,
+        request.name,
+    )
     decision = await request.cluster.access.authorization.authorize(asked)
     if not decision.allowed:
         raise forbidden.forbidden_error(asked, decision.reason)

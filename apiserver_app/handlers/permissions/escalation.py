@@ -29,9 +29,12 @@ _EVERYTHING: tuple[Object, ...] = (
 )
 _AGGREGATES = "must have cluster-admin privileges to use the aggregationRule"
 _FIELDS = (
-    ("apiGroups", "APIGroups"), ("resources", "Resources"), ("nonResourceURLs", "NonResourceURLs"),
-    ("resourceNames", "ResourceNames"), ("verbs", "Verbs"),
-)  # fmt: skip
+    ("apiGroups", "APIGroups"),
+    ("resources", "Resources"),
+    ("nonResourceURLs", "NonResourceURLs"),
+    ("resourceNames", "ResourceNames"),
+    ("verbs", "Verbs"),
+)
 _FOR_COLLECTION = ("ownerReferences", "finalizers", "managedFields")
 
 
@@ -74,9 +77,14 @@ async def _binding(request: Request) -> str:
 
 async def _may(request: Request, verb: str, plural: str, name: str) -> bool:
     asked = auth.Attributes(
-        request.user, verb, group=GROUP, version="*", resource=plural, namespace=request.namespace,
+        request.user,
+        verb,
+        group=GROUP,
+        version="*",
+        resource=plural,
+        namespace=request.namespace,
         name=name,
-    )  # fmt: skip
+    )
     return (await request.cluster.access.authorization.authorize(asked)).allowed
 
 

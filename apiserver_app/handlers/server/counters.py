@@ -201,9 +201,13 @@ def _sort(call: Call) -> Sort:
     many = call.verb in ("list", "watch", "deletecollection")
     scope = "resource" if not many else "namespace" if call.namespace else "cluster"
     return (
-        _VERBS.get(call.verb, "other"), info.group, info.version, info.plural, call.subresource,
+        _VERBS.get(call.verb, "other"),
+        info.group,
+        info.version,
+        info.plural,
+        call.subresource,
         scope,
-    )  # fmt: skip
+    )
 
 
 _PATHS = frozenset(

@@ -95,8 +95,11 @@ def _bound(cluster: ClusterContext, old: Object, binding: Object, key: str) -> O
             obj["metadata"] = {**obj["metadata"], field: merged}
     now = meta.rfc3339(cluster.kernel.now)
     scheduled = {
-        "type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now,
-    }  # fmt: skip
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
     obj["status"] = conditions.put(old.get("status"), scheduled)
     return obj
 

@@ -175,10 +175,13 @@ def _lets_unready_go(budget: Object) -> bool:
 
 def _with_condition(pod: Object, now: str) -> Object:
     target = {
-        "type": "DisruptionTarget", "status": "True", "lastProbeTime": None,
-        "lastTransitionTime": now, "reason": "EvictionByEvictionAPI",
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
-    }  # fmt: skip
+    }
     return {**pod, "status": conditions.put(pod.get("status"), target)}
 
 

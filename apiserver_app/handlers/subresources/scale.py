@@ -21,9 +21,15 @@ from apiserver_app.registry import storagecalls
 
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 _ABOUT = ResourceInfo(  # it has no resource of its own: what messages need to know of it
-    group="autoscaling", version="v1", kind="Scale", plural="scales", singular="scale",
-    namespaced=True, verbs=(), definition=_DEFINITION,
-)  # fmt: skip
+    group="autoscaling",
+    version="v1",
+    kind="Scale",
+    plural="scales",
+    singular="scale",
+    namespaced=True,
+    verbs=(),
+    definition=_DEFINITION,
+)
 
 
 class GetScale(Operation):

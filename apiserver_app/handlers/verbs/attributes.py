@@ -17,11 +17,22 @@ def of(request: Request, obj: Object | None) -> Attributes:
     operation, cluster = request.operation.admits, request.cluster
     name = request.name or (meta.name_of(obj) if obj and operation != CONNECT else "")
     return Attributes(
-        operation=operation, info=request.info, subresource=request.subresource,
-        namespace=request.namespace, name=name, obj=obj, old=request.old, user=request.user,
-        reader=cluster.cache, rand=cluster.rand, now=cluster.kernel.now, version=cluster.version,
-        dry_run=request.dry_run, warnings=request.warnings,
+        operation=operation,
+        info=request.info,
+        subresource=request.subresource,
+        namespace=request.namespace,
+        name=name,
+        obj=obj,
+        old=request.old,
+        user=request.user,
+        reader=cluster.cache,
+        rand=cluster.rand,
+        now=cluster.kernel.now,
+        version=cluster.version,
+        dry_run=request.dry_run,
+        warnings=request.warnings,
         options=options.of_operation(request.call, operation),
         interfaces=cluster.admission.interfaces,
-        annotations=request.annotations, authorization=cluster.access.authorization,
-    )  # fmt: skip
+        annotations=request.annotations,
+        authorization=cluster.access.authorization,
+    )

@@ -160,9 +160,13 @@ def _page(request: Request) -> Page:
     if asked.at_least > cluster.store.revision:
         raise generic.too_new(asked.at_least, cluster.store.revision)
     return cluster.storage.page(
-        info, cluster.strategy(info), selection,
-        limit=asked.limit, token=asked.token, revision=asked.revision,
-    )  # fmt: skip
+        info,
+        cluster.strategy(info),
+        selection,
+        limit=asked.limit,
+        token=asked.token,
+        revision=asked.revision,
+    )
 
 
 def finish(

@@ -46,10 +46,16 @@ def track(request: Request, obj: Object, old: Object | None) -> None:
     time = "" if request.subresource == "scale" else meta.rfc3339(cluster.kernel.now)
     try:
         entries = managedfields.track(
-            old, obj, manager=manager_of(request), operation="Update", time=time,
-            api_version=info.api_version, subresource=request.subresource, schema=schema,
+            old,
+            obj,
+            manager=manager_of(request),
+            operation="Update",
+            time=time,
+            api_version=info.api_version,
+            subresource=request.subresource,
+            schema=schema,
             versions=_versions(request, old, obj),
-        )  # fmt: skip
+        )
     except fieldshapes.NoKey:  # upstream gives up on all fields
         entries = []
     if entries:
@@ -76,10 +82,14 @@ def applied(request: Request, info: ResourceInfo, old: Object | None) -> Object:
     cluster = request.cluster
     try:
         made = managedfields.apply(
-            old, request.patch, manager=manager_of(request),
-            force=request.call.param("force") == "true", subresource=request.subresource,
-            now=meta.rfc3339(cluster.kernel.now), schema=cluster.types.schema(info.definition),
-        )  # fmt: skip
+            old,
+            request.patch,
+            manager=manager_of(request),
+            force=request.call.param("force") == "true",
+            subresource=request.subresource,
+            now=meta.rfc3339(cluster.kernel.now),
+            schema=cluster.types.schema(info.definition),
+        )
     except errors.ApiError as error:
         if not cluster.version.has("ApplyErrorsAreFormats"):
             error.message = goprint.unformatted(error.message)

@@ -63,9 +63,13 @@ class List(Operation):
         if etcd:
             cluster.counters.stored("list", info.key, 0)
         page = cluster.storage.page(
-            info, cluster.strategy(info), selection,
-            limit=options.limit, token=options.token, revision=options.revision,
-        )  # fmt: skip
+            info,
+            cluster.strategy(info),
+            selection,
+            limit=options.limit,
+            token=options.token,
+            revision=options.revision,
+        )
         cluster.counters.listed(info.key, page.looked_at, len(page.entries), etcd=etcd)
         return Outcome(200, page=page)
 
@@ -87,9 +91,12 @@ class Watch(Operation):
 def _selection(request: Request) -> Selection:
     call = request.call
     return request.cluster.selection(
-        request.info, call.namespace, call.param("labelSelector"), call.param("fieldSelector"),
+        request.info,
+        call.namespace,
+        call.param("labelSelector"),
+        call.param("fieldSelector"),
         request.name,
-    )  # fmt: skip
+    )
 
 
 def _check_fresh(request: Request, revision: int) -> None:

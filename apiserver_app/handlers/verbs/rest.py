@@ -110,8 +110,12 @@ def wipe(obj: Object) -> None:
 
 
 _SYSTEM = (
-    "creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
-)  # fmt: skip
+    "creationTimestamp",
+    "uid",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
 
 
 def without_twins(request: Request, obj: Object, *, admitted: bool) -> None:

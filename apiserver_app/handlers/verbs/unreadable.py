@@ -20,9 +20,16 @@ async def check_may_delete(request: Request) -> None:
     info = request.info
     request.annotations[ANNOTATION] = ""
     asked = auth.Attributes(
-        request.user, VERB, request.call.path, info.group, info.version, info.plural, "",
-        request.namespace, request.name,
-    )  # fmt: skip
+        request.user,
+        VERB,
+        request.call.path,
+        info.group,
+        info.version,
+        info.plural,
+        "",
+        request.namespace,
+        request.name,
+    )
     decision = await request.cluster.access.authorization.authorize(asked)
     if not decision.allowed:
         why = f'not permitted to do "{VERB}", reason: {decision.reason}'

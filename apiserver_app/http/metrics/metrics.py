@@ -60,11 +60,18 @@ def _requests(cluster: ClusterContext, page: Page) -> None:
         "Counter of apiserver requests broken out for each verb, dry run value, group, version, "
         "resource, scope, component, and HTTP response code.",
         (
-            ({"code": code, "component": "apiserver", "dry_run": "All" if dry else "", **_of(sort)},
-             count)
+            (
+                {
+                    "code": code,
+                    "component": "apiserver",
+                    "dry_run": "All" if dry else "",
+                    **_of(sort),
+                },
+                count,
+            )
             for (sort, dry, code), count in sorted(counters.requests.items())
         ),
-    )  # fmt: skip
+    )
     page.histogram(
         "apiserver_request_duration_seconds",
         "Response latency distribution in seconds for each verb, dry run value, group, version, "

@@ -42,9 +42,12 @@ def render(page: Page, started: int) -> None:
         ("open_fds", "Number of open file descriptors.", files),
         ("resident_memory_bytes", "Resident memory size in bytes.", pages * resource.getpagesize()),
         ("virtual_memory_bytes", "Virtual memory size in bytes.", int(stat[_VIRTUAL_BYTES])),
-        ("virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.",
-         _limit(resource.RLIMIT_AS)),
-    ):  # fmt: skip
+        (
+            "virtual_memory_max_bytes",
+            "Maximum amount of virtual memory available in bytes.",
+            _limit(resource.RLIMIT_AS),
+        ),
+    ):
         page.gauge(f"process_{name}", text, [({}, value)])
     for name, text, field in (
         ("receive", "Number of bytes received by the process over the network.", "InOctets"),

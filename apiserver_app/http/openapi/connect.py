@@ -96,6 +96,9 @@ def items(
 
 
 _REST = {
-    "name": "path", "in": "path", "description": "path to the resource", "required": True,
+    "name": "path",
+    "in": "path",
+    "description": "path to the resource",
+    "required": True,
     "schema": {"type": "string", "uniqueItems": True},
-}  # fmt: skip
+}

@@ -79,8 +79,11 @@ def _inner_in_v2(schema: Json) -> Json:
 def _forget_nullable(out: Json) -> None:
     """What may be null cannot be required of a client that knows no null."""
     properties, values = out.get("properties") or {}, out.get("additionalProperties")
-    required = [name for name in out.get("required") or ()
-                if not (properties.get(name) or {}).get("nullable")]  # fmt: skip
+    required = [
+        name
+        for name in out.get("required") or ()
+        if not (properties.get(name) or {}).get("nullable")
+    ]
     if isinstance(values, dict) and values.get("nullable"):
         required = []
     if required:

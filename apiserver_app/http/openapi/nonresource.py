@@ -67,9 +67,12 @@ def _route(name: str) -> _Route:
         return _ROUTES[name]
     word = operations.operation_prefix(name.removeprefix("apis/"), "")
     return _Route(
-        word[0].lower() + word[1:], "get information of a group", f"get{word}APIGroup",
-        operations.ANSWERS, components.META + "APIGroup",
-    )  # fmt: skip
+        word[0].lower() + word[1:],
+        "get information of a group",
+        f"get{word}APIGroup",
+        operations.ANSWERS,
+        components.META + "APIGroup",
+    )
 
 
 def paths(name: str) -> dict[str, Any]:

@@ -134,12 +134,22 @@ class Paths:
         listed = info.definition + "List" if "list" in info.verbs else ""
         if listed:
             self.roots[listed] = None
-        self._put(collection, info, "", [
-            ("list", "get", _LIST, "", listed),
-            ("create", "post", _WRITE, info.definition, info.definition),
-            ("deletecollection", "delete", [*_DELETE, *_SELECT], META + "DeleteOptions",
-             META + "Status"),
-        ])  # fmt: skip
+        self._put(
+            collection,
+            info,
+            "",
+            [
+                ("list", "get", _LIST, "", listed),
+                ("create", "post", _WRITE, info.definition, info.definition),
+                (
+                    "deletecollection",
+                    "delete",
+                    [*_DELETE, *_SELECT],
+                    META + "DeleteOptions",
+                    META + "Status",
+                ),
+            ],
+        )
         returned = info.definition if info.key in deletes.RETURNS_OBJECT else META + "Status"
         self._put(f"{collection}/{{name}}", info, "", _item(info.definition, returned))
         if info.namespaced and listed:

@@ -38,12 +38,21 @@ def as_json(version: Release, config: RuntimeConfig = ()) -> bytes:
     source = _Source(version, config)
     paths = b",".join(_member(name, orjson.dumps(item)) for name, item in source.paths())
     members = b",".join(_member(name, orjson.dumps(item)) for name, item in source.definitions())
-    return b"".join((
-        b'{"swagger":"2.0","info":', orjson.dumps(source.info),
-        b',"paths":{', paths, b'},"definitions":{', members,
-        b'},"securityDefinitions":', orjson.dumps(components.SECURITY), b',"security":',
-        orjson.dumps([{name: [] for name in components.SECURITY}]), b"}",
-    ))  # fmt: skip
+    return b"".join(
+        (
+            b'{"swagger":"2.0","info":',
+            orjson.dumps(source.info),
+            b',"paths":{',
+            paths,
+            b'},"definitions":{',
+            members,
+            b'},"securityDefinitions":',
+            orjson.dumps(components.SECURITY),
+            b',"security":',
+            orjson.dumps([{name: [] for name in components.SECURITY}]),
+            b"}",
+        )
+    )
 
 
 def as_protobuf(version: Release, config: RuntimeConfig = ()) -> bytes:
@@ -63,8 +72,11 @@ def extended(plain: bytes, protobuf: bool, documents: Iterable[tuple[Any, Any]])
     schemas: Json = {}
     for served, known in documents:
         paths |= {path: _swagger_item(item) for path, item in served.items()}
-        schemas |= {name: customresources.in_v2(schema) for name, schema in known.items()
-                    if not name.startswith("io.k8s.")}  # fmt: skip
+        schemas |= {
+            name: customresources.in_v2(schema)
+            for name, schema in known.items()
+            if not name.startswith("io.k8s.")
+        }
     if protobuf:  # what is appended is merged with what is there
         items = b"".join(_named(2, name, _path_item(item)) for name, item in paths.items())
         found_ = b"".join(_named(1, name, _schema(item)) for name, item in schemas.items())

@@ -144,9 +144,12 @@ def _status(session: Session, message: str, reason: str, details: Object, code: 
     if _is_old(session):
         return message.encode()
     status: Object = {
-        "metadata": {}, "status": "Failure", "message": message, "reason": reason,
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
         "details": details,
-    }  # fmt: skip
+    }
     return orjson.dumps(status | ({"code": code} if code else {}))
 
 

@@ -152,8 +152,13 @@ def resource_claim(obj: Object, now: int) -> list[Any]:
 def resource_slice(obj: Object, now: int) -> list[Any]:
     spec = cells.part(obj, "spec")
     pool = cells.part(spec, "pool").get("name", "")
-    return [cells.name(obj), spec.get("nodeName") or "", spec.get("driver", ""), pool,
-            cells.age(obj, now)]  # fmt: skip
+    return [
+        cells.name(obj),
+        spec.get("nodeName") or "",
+        spec.get("driver", ""),
+        pool,
+        cells.age(obj, now),
+    ]
 
 
 def api_service(obj: Object, now: int) -> list[Any]:

@@ -78,8 +78,11 @@ def network_policy(obj: Object, now: int) -> list[Any]:
 
 
 def service_cidr(obj: Object, now: int) -> list[Any]:
-    return [cells.name(obj), ",".join(cells.part(obj, "spec").get("cidrs") or ()),
-            cells.age(obj, now)]  # fmt: skip
+    return [
+        cells.name(obj),
+        ",".join(cells.part(obj, "spec").get("cidrs") or ()),
+        cells.age(obj, now),
+    ]
 
 
 def ip_address(obj: Object, now: int) -> list[Any]:

@@ -23,9 +23,12 @@ ITEMS_MAX = 5_000  # of lists whose items have owners; upstream limits only the 
 _RAW = Field("", "raw")
 _ABSENT: Any = object()
 _SCALARS: dict[str, tuple[type, ...]] = {
-    "string": (str,), "bytes": (str,),
-    "boolean": (bool,), "integer": (int, float), "number": (int, float),
-}  # fmt: skip
+    "string": (str,),
+    "bytes": (str,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "number": (int, float),
+}
 _UNTYPED = ("quantity", "time", "microtime")  # strings with a format; the decoder checks the rest
 
 

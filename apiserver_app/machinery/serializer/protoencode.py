@@ -245,10 +245,15 @@ def _quantity(value: Any) -> bytes:
 def _int_or_string(value: Any) -> bytes:
     text = isinstance(value, str)
     number = 0 if text else value or 0
-    return b"".join((
-        varint(1 << 3), varint(int(text)), varint(2 << 3),
-        varint(int(number) & 0xFFFFFFFFFFFFFFFF), delimited(3, value.encode() if text else b""),
-    ))  # fmt: skip
+    return b"".join(
+        (
+            varint(1 << 3),
+            varint(int(text)),
+            varint(2 << 3),
+            varint(int(number) & 0xFFFFFFFFFFFFFFFF),
+            delimited(3, value.encode() if text else b""),
+        )
+    )
 
 
 def _time(value: Any) -> bytes:

@@ -10,8 +10,12 @@ import re
 from apiserver_app.machinery.errors import go_value
 
 MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR = (
-    1_000, 1_000_000, 1_000_000_000, 60_000_000_000, 3_600_000_000_000,
-)  # fmt: skip
+    1_000,
+    1_000_000,
+    1_000_000_000,
+    60_000_000_000,
+    3_600_000_000_000,
+)
 _UNITS = {
     "ns": 1, "us": MICROSECOND, "µs": MICROSECOND, "μs": MICROSECOND, "ms": MILLISECOND,
     "s": SECOND, "m": MINUTE, "h": HOUR,

@@ -230,8 +230,11 @@ class KeyedList(Node):
                 return fieldsets.key_element(self._names, value)
         elif not self._names:
             return fieldsets.value_element(item)
-        pairs = [(name, value) for name in self._names
-                 if (value := self._key_value(item, name)) is not None]  # fmt: skip
+        pairs = [
+            (name, value)
+            for name in self._names
+            if (value := self._key_value(item, name)) is not None
+        ]
         if not pairs:
             raise NoKey
         return fieldsets.key_element(

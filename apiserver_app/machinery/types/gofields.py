@@ -120,6 +120,12 @@ def _parse(text: str) -> GoField:
         marks += type_[-1]
         type_ = type_[:-1]
     return GoField(
-        int(number), name, type_, pointer="*" in marks, always="!" in marks,
-        inline="^" in marks, known="?" not in marks, go_type=go_type,
-    )  # fmt: skip
+        int(number),
+        name,
+        type_,
+        pointer="*" in marks,
+        always="!" in marks,
+        inline="^" in marks,
+        known="?" not in marks,
+        go_type=go_type,
+    )

@@ -23,9 +23,12 @@ from apiserver_app.registry.validation import objectmeta
 
 INT32_MAX = 2**31 - 1
 _BLOCKING = (
-    "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany",
+    "FieldValueNotSupported",
+    "FieldValueRequired",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
     "FieldValueTypeInvalid",
-)  # fmt: skip
+)
 _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing "
     "errors to complete validation"
@@ -177,9 +180,13 @@ def nested(obj: Object, path: str, kind: type) -> tuple[Any, str]:
 
 def _go_word(value: Any) -> str:
     for kind, word in (
-        (bool, "bool"), (int, "int64"), (float, "float64"), (str, "string"),
-        (list, "[]interface {}"), (dict, "map[string]interface {}"),
-    ):  # fmt: skip
+        (bool, "bool"),
+        (int, "int64"),
+        (float, "float64"),
+        (str, "string"),
+        (list, "[]interface {}"),
+        (dict, "map[string]interface {}"),
+    ):
         if isinstance(value, kind):
             return word
     return "<nil>"

@@ -33,9 +33,13 @@ class Definitions:
     """The definitions of one cluster and what they serve."""
 
     def __init__(
-        self, resources: Resources, types: Types, strategies: Strategies, cache: WatchCache,
+        self,
+        resources: Resources,
+        types: Types,
+        strategies: Strategies,
+        cache: WatchCache,
         on_definition: Callable[[], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`on_definition` is called when a definition is created or changed."""
         self._resources = resources
         self._types = types
@@ -114,9 +118,12 @@ class Definitions:
 
     def _schema(self, custom: CustomType) -> Any:
         return typedschema.schema(
-            custom.node, custom.info.definition, custom.info.kind, self._types.metadata_field,
+            custom.node,
+            custom.info.definition,
+            custom.info.kind,
+            self._types.metadata_field,
             resets_status=custom.has_status,
-        )  # fmt: skip
+        )
 
     def _withdraw(self, name: str, again: bool = False) -> None:
         types = self._served.pop(name, {})

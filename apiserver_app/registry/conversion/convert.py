@@ -114,8 +114,12 @@ def _hpa_to_v1(obj: Object) -> Object:
             annotations[name] = orjson.dumps(value).decode()
     metadata = {**obj["metadata"], "annotations": annotations} if annotations else obj["metadata"]
     return {
-        **obj, "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status,
-    }  # fmt: skip
+        **obj,
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    }
 
 
 def _split_cpu(metrics: Iterable[Object], side: str) -> tuple[int | None, list[Object]]:

@@ -221,9 +221,12 @@ def _renamed(obj: Object, old: str, new: str) -> Object:
 def _webhooks(obj: Object) -> Object:
     """Sets the defaults of v1beta1, which are more lenient than those of v1."""
     defaults = {
-        "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown",
-        "timeoutSeconds": 30, "admissionReviewVersions": ["v1beta1"],
-    }  # fmt: skip
+        "failurePolicy": "Ignore",
+        "matchPolicy": "Exact",
+        "sideEffects": "Unknown",
+        "timeoutSeconds": 30,
+        "admissionReviewVersions": ["v1beta1"],
+    }
     hooks = [
         {**defaults, **{name: value for name, value in webhook.items() if value is not None}}
         for webhook in obj.get("webhooks") or ()

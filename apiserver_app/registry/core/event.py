@@ -51,10 +51,14 @@ _FIXED = (
     ("reportingComponent", "reportingController"), ("reportingInstance", "reportingInstance"),
 )  # fmt: skip
 _OBJECT = (
-    ("Kind", "kind"), ("Namespace", "namespace"), ("Name", "name"), ("UID", "uid"),
-    ("APIVersion", "apiVersion"), ("ResourceVersion", "resourceVersion"),
+    ("Kind", "kind"),
+    ("Namespace", "namespace"),
+    ("Name", "name"),
+    ("UID", "uid"),
+    ("APIVersion", "apiVersion"),
+    ("ResourceVersion", "resourceVersion"),
     ("FieldPath", "fieldPath"),
-)  # fmt: skip
+)
 _STRUCTS = {
     "involvedObject": ("core.ObjectReference", _OBJECT),
     "related": ("core.ObjectReference", _OBJECT),

@@ -23,9 +23,12 @@ VOLUME_MODES = ("Block", "Filesystem")
 CLASS_NOTE = "volume.beta.kubernetes.io/storage-class"
 CLASS_NOTE_TEXT = 'deprecated since v1.8; use "storageClassName" attribute instead'
 _RESIZES = (
-    "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
-    "NodeResizeInfeasible", "NodeResizePending",
-)  # fmt: skip
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
 
 
 class PersistentVolumeClaimStrategy(Strategy):

@@ -121,10 +121,13 @@ _DEFAULTS: Mapping[str, tuple[tuple[str, Any], ...]] = {
     "iscsi": (("iscsiInterface", "default"),),
     "rbd": (("pool", "rbd"), ("user", "admin"), ("keyring", "/etc/ceph/keyring")),
     "azureDisk": (
-        ("cachingMode", "ReadWrite"), ("kind", "Shared"), ("fsType", "ext4"), ("readOnly", False),
+        ("cachingMode", "ReadWrite"),
+        ("kind", "Shared"),
+        ("fsType", "ext4"),
+        ("readOnly", False),
     ),
     "scaleIO": (("storageMode", "ThinProvisioned"), ("fsType", "xfs")),
-}  # fmt: skip
+}
 
 
 def _host_path(source: Source, path: str, errs: list[FieldError]) -> None:

@@ -54,10 +54,14 @@ def object_meta(value: Mapping[str, Any], zone: str = LOCAL) -> errors.GoText:
     words = ", ".join(
         f"{go}:{errors.go_value(value.get(name) or '')}"
         for go, name in (
-            ("Name", "name"), ("GenerateName", "generateName"), ("Namespace", "namespace"),
-            ("SelfLink", "selfLink"), ("UID", "uid"), ("ResourceVersion", "resourceVersion"),
+            ("Name", "name"),
+            ("GenerateName", "generateName"),
+            ("Namespace", "namespace"),
+            ("SelfLink", "selfLink"),
+            ("UID", "uid"),
+            ("ResourceVersion", "resourceVersion"),
         )
-    )  # fmt: skip
+    )
     owners = value.get("ownerReferences")
     printed = "[]v1.OwnerReference(nil)" if owners is None else owner_references(owners)
     fields = value.get("managedFields")

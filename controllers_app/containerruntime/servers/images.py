@@ -158,10 +158,13 @@ async def _etcd(container: Container, _port: int, request: HttpRequest) -> HttpA
 
 async def _whoami(container: Container, _port: int, request: HttpRequest) -> HttpAnswer:
     lines = [
-        f"Hostname: {meta.name_of(container.pod)}", "IP: 127.0.0.1", f"IP: {container.address}",
-        f"RemoteAddr: {_client(request)}:40000", f"{request.method} {request.path} HTTP/1.1",
+        f"Hostname: {meta.name_of(container.pod)}",
+        "IP: 127.0.0.1",
+        f"IP: {container.address}",
+        f"RemoteAddr: {_client(request)}:40000",
+        f"{request.method} {request.path} HTTP/1.1",
         *(f"{key.title()}: {value}" for key, value in sorted(request.headers.items())),
-    ]  # fmt: skip
+    ]
     return HttpAnswer(200, {"content-type": _PLAIN}, "\n".join([*lines, "", ""]).encode())
 
 

@@ -32,11 +32,15 @@ _HEALTH = ("/livez", "/readyz", "/healthz")
 _VERBS = ["get", "list"]
 _JSON, _PLAIN = "application/json", "text/plain; charset=utf-8"
 _RESOURCES: tuple[Object, ...] = (
-    {"name": "nodes", "singularName": "", "namespaced": False, "kind": "NodeMetrics",
-     "verbs": _VERBS},
-    {"name": "pods", "singularName": "", "namespaced": True, "kind": "PodMetrics",
-     "verbs": _VERBS},
-)  # fmt: skip
+    {
+        "name": "nodes",
+        "singularName": "",
+        "namespaced": False,
+        "kind": "NodeMetrics",
+        "verbs": _VERBS,
+    },
+    {"name": "pods", "singularName": "", "namespaced": True, "kind": "PodMetrics", "verbs": _VERBS},
+)
 _VERSIONS = [{"groupVersion": _API_VERSION, "version": VERSION}]
 _APIS: Object = {"name": GROUP, "versions": _VERSIONS, "preferredVersion": _VERSIONS[0]}
 

@@ -61,8 +61,11 @@ class CsrApprovingController(Controller):
             }
         }
         for field, name in (
-            ("username", "user"), ("uid", "uid"), ("groups", "groups"), ("extra", "extra"),
-        ):  # fmt: skip
+            ("username", "user"),
+            ("uid", "uid"),
+            ("groups", "groups"),
+            ("extra", "extra"),
+        ):
             if spec.get(field):
                 asked[name] = spec[field]
         review = {
@@ -76,8 +79,11 @@ class CsrApprovingController(Controller):
 
     async def _approve(self, csr: Object, message: str) -> None:
         condition = {
-            "type": "Approved", "status": "True", "reason": "AutoApproved", "message": message,
-        }  # fmt: skip
+            "type": "Approved",
+            "status": "True",
+            "reason": "AutoApproved",
+            "message": message,
+        }
         conditions = [*((csr.get("status") or {}).get("conditions") or ()), condition]
         changed = meta.with_path(csr, ("status", "conditions"), conditions)
         name = meta.name_of(csr)

@@ -43,9 +43,12 @@ class CsrSigningController(Controller):
                 await self._fail(csr, wrong)
                 return Result(f"fails: {wrong}")
             certificate = authority.certificate(
-                spec["request"], usages, spec.get("expirationSeconds"), self.kernel.now,
+                spec["request"],
+                usages,
+                spec.get("expirationSeconds"),
+                self.kernel.now,
                 _serial(csr),
-            )  # fmt: skip
+            )
         except certificates.SigningError as error:
             return Result(f"cannot be signed: {error}")
         encoded = base64.b64encode(certificate.encode()).decode()

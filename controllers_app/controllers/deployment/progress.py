@@ -88,14 +88,20 @@ def counts(deployment: Object, sets: Sequence[Object], new: Object | None, now: 
         status["collisionCount"] = old["collisionCount"]
     if available >= rules.replicas_of(deployment) - rules.max_unavailable(deployment):
         available_condition = condition(
-            AVAILABLE, "True", "MinimumReplicasAvailable",
-            "Deployment has minimum availability.", now,
-        )  # fmt: skip
+            AVAILABLE,
+            "True",
+            "MinimumReplicasAvailable",
+            "Deployment has minimum availability.",
+            now,
+        )
     else:
         available_condition = condition(
-            AVAILABLE, "False", "MinimumReplicasUnavailable",
-            "Deployment does not have minimum availability.", now,
-        )  # fmt: skip
+            AVAILABLE,
+            "False",
+            "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.",
+            now,
+        )
     return with_condition(status, available_condition)
 
 

@@ -235,9 +235,13 @@ def _slice(endpoints: Object, family: str, ports: list[Object], found: list[Obje
         metadata["annotations"] = annotations
     metadata["ownerReferences"] = [ownership.controller_reference(endpoints)]
     return {
-        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata,
-        "addressType": family, "endpoints": found, "ports": ports,
-    }  # fmt: skip
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": metadata,
+        "addressType": family,
+        "endpoints": found,
+        "ports": ports,
+    }
 
 
 def _same(have: Object, wanted: Object) -> bool:

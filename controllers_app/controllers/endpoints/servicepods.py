@@ -149,6 +149,12 @@ def _relevant(pod: Object) -> tuple[Any, ...]:
     status = pod.get("status") or {}
     spec = pod["spec"]
     return (
-        status.get("podIPs"), status.get("phase"), podstate.is_ready(pod), meta.is_deleting(pod),
-        spec.get("nodeName"), spec.get("hostname"), spec.get("subdomain"), meta.uid_of(pod),
-    )  # fmt: skip
+        status.get("podIPs"),
+        status.get("phase"),
+        podstate.is_ready(pod),
+        meta.is_deleting(pod),
+        spec.get("nodeName"),
+        spec.get("hostname"),
+        spec.get("subdomain"),
+        meta.uid_of(pod),
+    )

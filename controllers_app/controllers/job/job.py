@@ -345,12 +345,12 @@ class JobController(Controller):
     def _count(self, state: Sync) -> bool:
         """Puts the numbers of pods into the status; whether they have changed."""
         status = state.status
-        before = (status.get("active", 0), status.get("ready"), status.get("terminating"),
-                  status.get("conditions"))  # fmt: skip
+        counts = status.get("active", 0), status.get("ready"), status.get("terminating")
+        reported = status.get("conditions")
         sync.put(status, "active", state.count)
         status["ready"], status["terminating"] = state.ready, state.terminating
         known = (state.job.get("status") or {}).get("conditions")
-        return before[:3] != (state.count, state.ready, state.terminating) or before[3] != known
+        return counts != (state.count, state.ready, state.terminating) or reported != known
 
     async def _track(self, key: str, state: Sync, changed: bool) -> None:
         """Writes the status with the pods that have ended, takes their finalizers off, and writes

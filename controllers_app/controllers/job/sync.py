@@ -114,10 +114,13 @@ def _newly(sync: Sync, kind: str) -> list[Object]:
     known = sync.uncounted.get(kind, ())
     is_meant = _has_succeeded if kind == "succeeded" else lambda pod: has_failed(pod, sync.job)
     return [
-        pod for pod in sync.pods
-        if sync.is_held(pod) and meta.uid_of(pod) not in known and sync.has_valid_index(pod)
+        pod
+        for pod in sync.pods
+        if sync.is_held(pod)
+        and meta.uid_of(pod) not in known
+        and sync.has_valid_index(pod)
         and is_meant(pod)
-    ]  # fmt: skip
+    ]
 
 
 def _has_succeeded(pod: Object) -> bool:

@@ -175,9 +175,16 @@ class HorizontalPodAutoscalerController(Controller):
         raise NoScale(f'no matches for kind "{kind}" in group "{group}"')
 
     async def _rescale(
-        self, key: str, autoscaler: Object, draft: _Draft, resource: str, scale: Object,
-        wanted: int, why: str, measured: list[Object] | None,
-    ) -> str:  # fmt: skip
+        self,
+        key: str,
+        autoscaler: Object,
+        draft: _Draft,
+        resource: str,
+        scale: Object,
+        wanted: int,
+        why: str,
+        measured: list[Object] | None,
+    ) -> str:
         current = scale["spec"].get("replicas", 0)
         namespace, name = meta.namespace_of(scale), meta.name_of(scale)
         changed = meta.with_path(scale, ("spec", "replicas"), wanted)
@@ -284,9 +291,14 @@ class HorizontalPodAutoscalerController(Controller):
         """What is allowed of the proposal, and why the size changes."""
         spec = autoscaler["spec"]
         limited = limits.limit(
-            history, current, proposal.replicas, spec.get("minReplicas", 1), spec["maxReplicas"],
-            spec.get("behavior"), self.kernel.now,
-        )  # fmt: skip
+            history,
+            current,
+            proposal.replicas,
+            spec.get("minReplicas", 1),
+            spec["maxReplicas"],
+            spec.get("behavior"),
+            self.kernel.now,
+        )
         draft.say("AbleToScale", "True", *limited.able)
         draft.say("ScalingLimited", "True" if limited.is_limited else "False", *limited.limited)
         why = "All metrics below target"

@@ -75,9 +75,14 @@ class Limited(msgspec.Struct, frozen=True):
 
 
 def limit(
-    history: History, current: int, wanted: int, least: int, most: int, behavior: Object | None,
+    history: History,
+    current: int,
+    wanted: int,
+    least: int,
+    most: int,
+    behavior: Object | None,
     now: int,
-) -> Limited:  # fmt: skip
+) -> Limited:
     """Hold back what goes down too soon, then keep it within bounds and rates."""
     if behavior is None:
         steady = _steady(history, wanted, now)

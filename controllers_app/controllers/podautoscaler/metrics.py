@@ -110,9 +110,14 @@ async def external(client: Client, metric: str, namespace: str, selector: str) -
 
 
 async def _custom(
-    client: Client, plural: str, namespace: str, name: str, metric: str, selector: str,
+    client: Client,
+    plural: str,
+    namespace: str,
+    name: str,
+    metric: str,
+    selector: str,
     metric_selector: str,
-) -> Object:  # fmt: skip
+) -> Object:
     """From the newest version that is served."""
     params = {"labelSelector": selector, "metricLabelSelector": metric_selector}
     why = "no known available metric versions found"

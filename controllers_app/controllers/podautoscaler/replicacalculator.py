@@ -36,9 +36,14 @@ class _Groups(msgspec.Struct, frozen=True):
 
 
 def by_utilization(
-    current: int, target: int, resource: str, container: str, figures: Figures,
-    pods: Sequence[Object], now: int,
-) -> tuple[int, int, int]:  # fmt: skip
+    current: int,
+    target: int,
+    resource: str,
+    container: str,
+    figures: Figures,
+    pods: Sequence[Object],
+    now: int,
+) -> tuple[int, int, int]:
     """(replicas, use in percent of what is asked for, average use of a pod in thousandths)."""
     groups, figures = _sorted_out(pods, figures, resource, now)
     requests = {meta.name_of(pod): _request(pod, resource, container) for pod in pods}
@@ -99,9 +104,13 @@ def _is_near(ratio: float) -> bool:
 
 
 def _replicas(
-    current: int, ratio: float, figures: Figures, groups: _Groups,
-    whole: Callable[[str], int], again: Callable[[Figures], float],
-) -> int:  # fmt: skip
+    current: int,
+    ratio: float,
+    figures: Figures,
+    groups: _Groups,
+    whole: Callable[[str], int],
+    again: Callable[[Figures], float],
+) -> int:
     """`whole` is what a pod uses that is fully used, `again` measures with figures made up."""
     hold_back = bool(groups.unready) and ratio > 1.0
     if not hold_back and not groups.missing:

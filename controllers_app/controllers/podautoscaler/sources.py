@@ -82,9 +82,14 @@ async def _resource(client: Client, source: Object, target: Target, kind: str) -
             name, current = f"{resource} resource", {"averageValue": _milli(average)}
         else:
             count, percent, average = replicas.by_utilization(
-                target.wanted, aim["averageUtilization"], resource, container, figures,
-                target.pods, target.now,
-            )  # fmt: skip
+                target.wanted,
+                aim["averageUtilization"],
+                resource,
+                container,
+                figures,
+                target.pods,
+                target.now,
+            )
             name = f"{resource} resource utilization (percentage of request)"
             if container:
                 name = f"{resource} container resource utilization (percentage of request)"

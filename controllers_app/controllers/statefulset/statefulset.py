@@ -64,9 +64,12 @@ class StatefulSetController(Controller):
             return Result("is gone")
         pods = await self._claim(owner)
         revisions = history.History(
-            self.client, self.caches[history.REVISIONS], owner, self.ctx.version,
+            self.client,
+            self.caches[history.REVISIONS],
+            owner,
+            self.ctx.version,
             history.REVISION_LABEL,
-        )  # fmt: skip
+        )
         update = await revisions.current()
         known = {meta.name_of(item): item for item in revisions.revisions}
         known[meta.name_of(update)] = update
@@ -88,9 +91,12 @@ class StatefulSetController(Controller):
 
     async def _claim(self, owner: Object) -> list[Object]:
         return await ownership.claim(
-            self.client, self._pods, owner, STATEFUL_SETS,
+            self.client,
+            self._pods,
+            owner,
+            STATEFUL_SETS,
             lambda pod: statefulpods.ordinal_of(owner, pod) is not None,
-        )  # fmt: skip
+        )
 
     def _split(
         self, owner: Object, pods: list[Object], current: str, update: str, known: dict[str, Object]
@@ -110,9 +116,14 @@ class StatefulSetController(Controller):
         condemned.sort(key=lambda pair: -pair[0])
         templates = {name: item["data"]["spec"]["template"] for name, item in known.items()}
         return State(
-            owner, ordinals, dict(sorted(replicas.items())), [pod for _, pod in condemned],
-            current, update, templates,
-        )  # fmt: skip
+            owner,
+            ordinals,
+            dict(sorted(replicas.items())),
+            [pod for _, pod in condemned],
+            current,
+            update,
+            templates,
+        )
 
     def _is_healthy(self, pod: Object) -> bool:
         return podstate.is_ready(pod) and not meta.is_deleting(pod)

@@ -67,10 +67,15 @@ class EphemeralVolumeController(Controller):
             **{key: given[key] for key in ("labels", "annotations") if given.get(key)},
         }
         await self.client.create(
-            CLAIMS, namespace,
-            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata,
-             "spec": template["spec"]},
-        )  # fmt: skip
+            CLAIMS,
+            namespace,
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": metadata,
+                "spec": template["spec"],
+            },
+        )
         return True
 
     def _users(self, claim: Object) -> list[str]:

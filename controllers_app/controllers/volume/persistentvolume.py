@@ -306,9 +306,12 @@ class VolumeBinderController(Controller):
         if status == obj.get("status"):
             return False
         await self.client.update(
-            resource, meta.namespace_of(obj), meta.name_of(obj), {**obj, "status": status},
+            resource,
+            meta.namespace_of(obj),
+            meta.name_of(obj),
+            {**obj, "status": status},
             subresource="status",
-        )  # fmt: skip
+        )
         return True
 
     # -- keys -----------------------------------------------------------------------------------

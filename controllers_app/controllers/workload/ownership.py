@@ -41,9 +41,12 @@ async def claim(
     """Returns the cached objects of the owner, after adopting and releasing by selector."""
     selector = watches.label_selector(owner)
     claims = Claims(
-        client, cache.resource, owner, owner_resource,
+        client,
+        cache.resource,
+        owner,
+        owner_resource,
         lambda obj: selector.matches(meta.labels_of(obj)) and may_own(obj),
-    )  # fmt: skip
+    )
     owned = cache.owned_by(meta.uid_of(owner))
     orphans = cache.orphans(meta.namespace_of(owner))
     return await claims.claim([*owned.values(), *orphans.values()])
@@ -101,9 +104,12 @@ class Claims:
     async def _try_patch(self, obj: Object, patch: Object, *ignored: str) -> bool:
         with errors.ignoring(*ignored):
             await self._client.patch(
-                self._resource, meta.namespace_of(obj), meta.name_of(obj), patch,
+                self._resource,
+                meta.namespace_of(obj),
+                meta.name_of(obj),
+                patch,
                 kind=clients.STRATEGIC_PATCH,
-            )  # fmt: skip
+            )
             return True
         return False
 

@@ -124,9 +124,13 @@ def _rank(pod: Object, on_node: dict[str, int]) -> _Rank:
         -on_node.get(node, 0),
     )
     return _Rank(
-        pod, first, ready, _restarts(pod), meta.parse_time(created) if created else 0,
+        pod,
+        first,
+        ready,
+        _restarts(pod),
+        meta.parse_time(created) if created else 0,
         meta.uid_of(pod),
-    )  # fmt: skip
+    )
 
 
 def _compare(left: _Rank, right: _Rank, now: int) -> int:

@@ -88,22 +88,28 @@ class StaticPods:
             "kubernetes.io/config.source": "file",
         }
         owner = {
-            "apiVersion": "v1", "kind": "Node", "name": kubelet.name, "uid": meta.uid_of(node),
+            "apiVersion": "v1",
+            "kind": "Node",
+            "name": kubelet.name,
+            "uid": meta.uid_of(node),
             "controller": True,
-        }  # fmt: skip
+        }
         name = f"{metadata['name']}-{kubelet.name}"
         return {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {
-                **metadata, "name": name, "annotations": notes, "ownerReferences": [owner],
+                **metadata,
+                "name": name,
+                "annotations": notes,
+                "ownerReferences": [owner],
             },
             "spec": {
                 **manifest["spec"],
                 "nodeName": kubelet.name,
                 "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
             },
-        }  # fmt: skip
+        }
 
 
 def _key(manifest: Object, node: str) -> str:

@@ -261,9 +261,11 @@ class PodWorker:
         except NotMountable as error:
             await self.step("volumes", "fail", {"message": str(error)})
             kubelet.recorder.event(
-                self.pod, "Warning", "FailedMount",
+                self.pod,
+                "Warning",
+                "FailedMount",
                 f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}',
-            )  # fmt: skip
+            )
             return False
         return True
 
@@ -309,10 +311,12 @@ class PodWorker:
                 message = str(error)
             await self.step("network", "fail", {"message": message})
             kubelet.recorder.event(
-                self.pod, "Warning", "FailedCreatePodSandBox",
+                self.pod,
+                "Warning",
+                "FailedCreatePodSandBox",
                 "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup "
                 f'network for sandbox "{sandbox_id}": plugin type="bridge" failed (add): {message}',
-            )  # fmt: skip
+            )
             await kubelet.kernel.sleep(backoff.next(), background=backoff.is_background)
 
     def _adopt_sandbox(self) -> None:
@@ -467,12 +471,17 @@ class PodWorker:
             address = kubelet.address
         reason, message = self.failed
         facts = statuses.Facts(
-            kubelet.address, address, has_network=sandbox is not None, now=kubelet.kernel.now,
+            kubelet.address,
+            address,
+            has_network=sandbox is not None,
+            now=kubelet.kernel.now,
             tells_network=kubelet.release.has("PodReadyToStartContainersCondition"),
-            terminal=terminal, failed=reason, message=message,
+            terminal=terminal,
+            failed=reason,
+            message=message,
             resizing=self.containers.resizing,
             pending=None if terminal else self.share.pending,
-        )  # fmt: skip
+        )
         containers = self.containers
         return statuses.pod_status(
             self.pod, containers.init, containers.main, facts, containers.ephemeral

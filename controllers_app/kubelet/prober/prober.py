@@ -80,10 +80,15 @@ async def ask(
         if endpoint.open is not None:
             endpoint.open().close()
         return True, ""
-    request = HttpRequest("GET", path, {
-        "host": f"{pod.address}:{port}", "user-agent": "kube-probe/1.33",
-        "x-forwarded-for": pod.kubelet.address,
-    })  # fmt: skip
+    request = HttpRequest(
+        "GET",
+        path,
+        {
+            "host": f"{pod.address}:{port}",
+            "user-agent": "kube-probe/1.33",
+            "x-forwarded-for": pod.kubelet.address,
+        },
+    )
     answer = await endpoint.answer(port, request)
     if 200 <= answer.status < 400:
         return True, ""

@@ -127,9 +127,13 @@ class Workers:
     # -- polled ----------------------------------------------------------------------------------
 
     async def _poll_all(
-        self, container: ContainerState, container_id: str, polled: dict[str, Object], image: Image,
+        self,
+        container: ContainerState,
+        container_id: str,
+        polled: dict[str, Object],
+        image: Image,
         began: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Runs the probes periodically; only the startup probe until it succeeds."""
         if "startupProbe" in polled:
             await self._poll(container, container_id, STARTUP, polled["startupProbe"], image, began)
@@ -141,9 +145,14 @@ class Workers:
                 )
 
     async def _poll(
-        self, container: ContainerState, container_id: str, kind: str, probe: Object, image: Image,
+        self,
+        container: ContainerState,
+        container_id: str,
+        kind: str,
+        probe: Object,
+        image: Image,
         begins: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         kernel = self._pod.kubelet.kernel
         delay = max(float(probe.get("initialDelaySeconds") or 0), forecast.FIRST_SECONDS)
         due = begins + int(delay * SECOND)

@@ -195,12 +195,16 @@ def _metrics(kubelet: Kubelet) -> str:
             cpu_all, memory_all = cpu_all + cpu, memory_all + memory
     node = cpu_all * max(0, now - kubelet.dependencies.began) / SECOND / 1e9
     lines = [
-        "# TYPE container_cpu_amountsseconds_total counter", *cpu_lines,
-        "# TYPE container_memory_working_set_bytes gauge", *memory_lines,
+        "# TYPE container_cpu_amountsseconds_total counter",
+        *cpu_lines,
+        "# TYPE container_memory_working_set_bytes gauge",
+        *memory_lines,
         "# TYPE node_cpu_amountsseconds_total counter",
         f"node_cpu_amountsseconds_total {node:.6f} {stamp}",
         "# TYPE node_memory_working_set_bytes gauge",
         f"node_memory_working_set_bytes {memory_all} {stamp}",
-        "# TYPE scrape_error gauge", "scrape_error 0", "",
-    ]  # fmt: skip
+        "# TYPE scrape_error gauge",
+        "scrape_error 0",
+        "",
+    ]
     return "\n".join(lines)

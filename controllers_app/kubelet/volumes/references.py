@@ -82,9 +82,14 @@ class References:
 
     def _follow(self, resource: str, namespace: str, name: str) -> _Cached:
         informer = Informer(
-            self._kernel, self._client, self._probe, resource, component=self._lane,
-            namespace=namespace, fields=f"metadata.name={name}",
-        )  # fmt: skip
+            self._kernel,
+            self._client,
+            self._probe,
+            resource,
+            component=self._lane,
+            namespace=namespace,
+            fields=f"metadata.name={name}",
+        )
         lane = f"{self._lane}/informer {resource}"
         return _Cached(informer, self._group.spawn(lane, informer.run()), set())
 

@@ -299,9 +299,12 @@ class PodTopologySpread(Plugin):
         return [Constraint(key, skew, selector) for key, skew in DEFAULTS]
 
     def _is_included(
-        self, constraint: Constraint, required: nodeaffinity.Required | None, pod: PodInfo,
+        self,
+        constraint: Constraint,
+        required: nodeaffinity.Required | None,
+        pod: PodInfo,
         node: NodeInfo,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """nodeAffinityPolicy and nodeTaintsPolicy."""
         if constraint.honor_affinity:
             if required and not nodeaffinity.selects(required, node.name, node.labels):
@@ -369,10 +372,12 @@ def _own(pod: PodInfo, when: str) -> list[Constraint]:
             selector = {**selector, "matchLabels": more}
         out.append(
             Constraint(
-                constraint["topologyKey"], constraint["maxSkew"],
-                labels.from_label_selector(selector), constraint.get("minDomains") or 1,
+                constraint["topologyKey"],
+                constraint["maxSkew"],
+                labels.from_label_selector(selector),
+                constraint.get("minDomains") or 1,
                 constraint.get("nodeAffinityPolicy") != "Ignore",
                 constraint.get("nodeTaintsPolicy") == "Honor",
             )
-        )  # fmt: skip
+        )
     return out

@@ -50,10 +50,14 @@ class VolumeBinding(VolumePlugin):
     filters = True
     reserves = True
     wakes_on = (
-        *framework.NODE_EVENTS, framework.CLAIM_ADDED, framework.CLAIM_UPDATED,
-        framework.VOLUME_ADDED, framework.VOLUME_UPDATED, framework.CLASS_ADDED,
+        *framework.NODE_EVENTS,
+        framework.CLAIM_ADDED,
+        framework.CLAIM_UPDATED,
+        framework.VOLUME_ADDED,
+        framework.VOLUME_UPDATED,
+        framework.CLASS_ADDED,
         framework.CLASS_UPDATED,
-    )  # fmt: skip
+    )
     source = "pkg/scheduler/framework/plugins/volumebinding/volume_binding.go"
     remedy = "kubectl describe pvc"
 

@@ -33,9 +33,13 @@ class VolumeZone(VolumePlugin):
     name = "VolumeZone"
     filters = True
     wakes_on = (
-        *framework.NODE_EVENTS, framework.CLAIM_ADDED, framework.CLAIM_UPDATED,
-        framework.VOLUME_ADDED, framework.VOLUME_UPDATED, framework.CLASS_ADDED,
-    )  # fmt: skip
+        *framework.NODE_EVENTS,
+        framework.CLAIM_ADDED,
+        framework.CLAIM_UPDATED,
+        framework.VOLUME_ADDED,
+        framework.VOLUME_UPDATED,
+        framework.CLASS_ADDED,
+    )
     source = "pkg/scheduler/framework/plugins/volumezone/volume_zone.go"
 
     def prepare_filter(self, pod: PodInfo, cache: Cache) -> Any:

@@ -289,9 +289,14 @@ def _compares(operator: str, left: str, right: str) -> bool:
     except CommandError:
         order = (left > right) - (left < right)
     return {
-        "=": order == 0, "==": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0,
-        ">": order > 0, ">=": order >= 0,
-    }[operator]  # fmt: skip
+        "=": order == 0,
+        "==": order == 0,
+        "!=": order != 0,
+        "<": order < 0,
+        "<=": order <= 0,
+        ">": order > 0,
+        ">=": order >= 0,
+    }[operator]
 
 
 async def nproc(call: Call) -> int:

@@ -154,8 +154,11 @@ async def gzip(call: Call) -> int:
         data = await call.io.stdin.all() if path == "-" else call.machine.read(call.path(path))
         made = await (_unpacked(call, data) if back else _packed(call, data, level))
         if made is None:
-            call.err("invalid magic" if call.machine.is_busybox
-                     else f"{'stdin' if path == '-' else path}: not in gzip format")  # fmt: skip
+            call.err(
+                "invalid magic"
+                if call.machine.is_busybox
+                else f"{'stdin' if path == '-' else path}: not in gzip format"
+            )
             code = 1
             continue
         if len(made) > BYTES_MAX:

@@ -69,9 +69,13 @@ def _table(flags: dict[str, str], args: list[str]) -> _Table:
 
 def _letters(text: str) -> str:
     names = {
-        "[:upper:]": "A-Z", "[:lower:]": "a-z", "[:digit:]": "0-9", "[:space:]": " \t\n\r",
-        "[:alpha:]": "A-Za-z", "[:alnum:]": "A-Za-z0-9",
-    }  # fmt: skip
+        "[:upper:]": "A-Z",
+        "[:lower:]": "a-z",
+        "[:digit:]": "0-9",
+        "[:space:]": " \t\n\r",
+        "[:alpha:]": "A-Za-z",
+        "[:alnum:]": "A-Za-z0-9",
+    }
     for name, names_of in names.items():
         text = text.replace(name, names_of)
     text = filters.unescaped(text)

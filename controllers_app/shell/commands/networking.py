@@ -84,9 +84,14 @@ def _parsed(url: str) -> tuple[str, int, str, bool]:
 
 
 async def _asked(
-    call: Call, url: str, method: str, headers: dict[str, str], body: bytes, seconds: float,
+    call: Call,
+    url: str,
+    method: str,
+    headers: dict[str, str],
+    body: bytes,
+    seconds: float,
     authorities: str | None = None,
-) -> tuple[str, HttpAnswer]:  # fmt: skip
+) -> tuple[str, HttpAnswer]:
     """(the address that answered, its answer). Raises _NoName, Unreachable and _BadTls.
     `authorities`: the file of certificates that the server's is checked with."""
     host, port, path, tls = _parsed(url)
@@ -126,9 +131,13 @@ async def wget(call: Call) -> int:
     quiet = "q" in flags
     try:
         address, answer = await _asked(
-            call, urls[0], "GET" if body is None else "POST", {"user-agent": "Wget", **headers},
-            (body or "").encode(), seconds,
-        )  # fmt: skip
+            call,
+            urls[0],
+            "GET" if body is None else "POST",
+            {"user-agent": "Wget", **headers},
+            (body or "").encode(),
+            seconds,
+        )
     except _NoName:
         call.err(f"bad address '{host}'")
         return 1
@@ -139,8 +148,11 @@ async def wget(call: Call) -> int:
         address, _, why = str(error).partition("|")
         if not quiet:
             call.io.err(f"Connecting to {host} ({address}:{port})\n".encode())
-        call.err("download timed out" if error.timed_out
-                 else f"can't connect to remote host ({address}): {why}")  # fmt: skip
+        call.err(
+            "download timed out"
+            if error.timed_out
+            else f"can't connect to remote host ({address}): {why}"
+        )
         return 1
     if not quiet:
         call.io.err(f"Connecting to {host} ({address}:{port})\n".encode())
@@ -205,9 +217,14 @@ async def curl(call: Call) -> int:
     host, port, path, _ = _parsed(urls[0])
     try:
         address, answer = await _asked(
-            call, urls[0], method, headers, (data or "").encode(), seconds,
+            call,
+            urls[0],
+            method,
+            headers,
+            (data or "").encode(),
+            seconds,
             None if "k" in flags else call.path(authorities),
-        )  # fmt: skip
+        )
     except _NoName:
         return _curled(call, 6, f"Could not resolve host: {host}", silent)
     except _BadTls as error:
@@ -229,9 +246,13 @@ async def curl(call: Call) -> int:
 
 
 def _curl_shows(
-    call: Call, flags: dict[str, str], answer: HttpAnswer, asked: tuple[str, str, str], *,
+    call: Call,
+    flags: dict[str, str],
+    answer: HttpAnswer,
+    asked: tuple[str, str, str],
+    *,
     silent: bool,
-) -> int:  # fmt: skip
+) -> int:
     """What it writes of an answer; the exit code."""
     method, url, address = asked
     where, _, path = url.partition(" ")

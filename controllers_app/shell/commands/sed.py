@@ -117,9 +117,12 @@ def _step(script: str, at: int, *, extended: bool) -> tuple[Step, int]:
     if text is not None:
         wanted = _compiled(text.replace("\\/", "/"), extended=extended)
     address = Step(
-        command, int(first or 0),
-        None if last == "$" else int(last or first or 0), only_last is not None, wanted,
-    )  # fmt: skip
+        command,
+        int(first or 0),
+        None if last == "$" else int(last or first or 0),
+        only_last is not None,
+        wanted,
+    )
     end = match.end() + 1
     if command != "s":
         return address, end
@@ -131,9 +134,17 @@ def _step(script: str, at: int, *, extended: bool) -> tuple[Step, int]:
     digits = "".join(letter for letter in flags[0] if letter.isdigit())[:6]
     pattern = _compiled(old, extended=extended, ignore_case="i" in flags[0].lower())
     return Step(
-        command, address.first, address.last, address.only_last, wanted, pattern,
-        _parts(new, pattern), int(digits or 1), "g" in flags[0], "p" in flags[0],
-    ), flags.end()  # fmt: skip
+        command,
+        address.first,
+        address.last,
+        address.only_last,
+        wanted,
+        pattern,
+        _parts(new, pattern),
+        int(digits or 1),
+        "g" in flags[0],
+        "p" in flags[0],
+    ), flags.end()
 
 
 def _part(script: str, at: int, mark: str) -> tuple[str, int]:
@@ -176,9 +187,15 @@ def _parts(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
 
 
 async def _edited(
-    call: Call, steps: list[Step], line: str, number: int, rows: list[str], *, last: bool,
+    call: Call,
+    steps: list[Step],
+    line: str,
+    number: int,
+    rows: list[str],
+    *,
+    last: bool,
     quiet: bool,
-) -> bool:  # fmt: skip
+) -> bool:
     """Do to a line what the script says; False when no other line is read."""
     for place, step in enumerate(steps):
         if place % STEPS_A_TURN == 0:

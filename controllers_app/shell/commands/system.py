@@ -36,8 +36,11 @@ async def sleep(call: Call) -> int:
         if word in ("infinity", "inf"):
             total = 1e9
         elif match is None:
-            call.err(f"invalid number '{word}'" if call.machine.is_busybox
-                     else f"invalid time interval '{word}'")  # fmt: skip
+            call.err(
+                f"invalid number '{word}'"
+                if call.machine.is_busybox
+                else f"invalid time interval '{word}'"
+            )
             return 1
         else:
             total += float(match[1]) * _UNITS[match[2]]

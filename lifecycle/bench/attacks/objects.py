@@ -30,8 +30,11 @@ def _circle(number: int) -> dict[str, Any]:
 
 
 def _rules(number: int) -> dict[str, Any]:
-    path = {"path": "/", "pathType": "Prefix",
-            "backend": {"service": {"name": "x", "port": {"number": 80}}}}  # fmt: skip
+    path = {
+        "path": "/",
+        "pathType": "Prefix",
+        "backend": {"service": {"name": "x", "port": {"number": 80}}},
+    }
     rules = [{"host": f"h{n}.example.com", "http": {"paths": [path] * 5}} for n in range(2000)]
     return obj("Ingress", f"i{number}", "networking.k8s.io/v1", spec={"rules": rules})
 
@@ -52,10 +55,18 @@ def _long_event(number: int) -> dict[str, Any]:
     name = f"{number:08}" + "x" * 245
     about = {"kind": "Pod", "namespace": NAMESPACE, "name": "y" * 253}
     return obj(
-        "Event", name, "events.k8s.io/v1", regarding=about, reason="r" * 128, action="a" * 128,
-        note="\u5b57" * 340, type="Normal", reportingController="c.example.com/" + "z" * 60,
-        reportingInstance="i" * 128, eventTime="2026-01-01T00:00:00.000000Z",
-    )  # fmt: skip
+        "Event",
+        name,
+        "events.k8s.io/v1",
+        regarding=about,
+        reason="r" * 128,
+        action="a" * 128,
+        note="\u5b57" * 340,
+        type="Normal",
+        reportingController="c.example.com/" + "z" * 60,
+        reportingInstance="i" * 128,
+        eventTime="2026-01-01T00:00:00.000000Z",
+    )
 
 
 def _kept(number: int) -> Send:

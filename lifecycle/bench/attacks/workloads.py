@@ -46,10 +46,14 @@ def _affine(number: int) -> dict[str, Any]:
 def _spread(number: int) -> dict[str, Any]:
     keys = [f"key-{key}" for key in range(30)]
     rules = [
-        {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway",
-         "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
+        {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]},
+        }
         for key in keys
-    ]  # fmt: skip
+    ]
     return pod(f"s{number}", topologySpreadConstraints=rules)
 
 

@@ -71,9 +71,13 @@ class _Reader:
     def read(self) -> Source:
         text, at = self._text, 0
         ways = {
-            "gap": self._gap, "code": self._code, "brace": self._brace, "string": self._string,
-            "template": self._template, "slash": self._slash,
-        }  # fmt: skip
+            "gap": self._gap,
+            "code": self._code,
+            "brace": self._brace,
+            "string": self._string,
+            "template": self._template,
+            "slash": self._slash,
+        }
         while at < len(text):
             found = _PART.match(text, at)
             if found is None or found.lastgroup is None:

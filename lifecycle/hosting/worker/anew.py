@@ -32,9 +32,12 @@ def state_of(cluster: Cluster, name: str) -> ClusterState:
     """What a cluster begins with that is made from the same, under another name."""
     seed = cluster.state.seed
     return structs.replace(
-        cluster.inputs.state(), name=name, seed=seed, rand=Rand(seed).state,
+        cluster.inputs.state(),
+        name=name,
+        seed=seed,
+        rand=Rand(seed).state,
         incarnation=-1,  # which counts starts from a state that is stored
-    )  # fmt: skip
+    )
 
 
 def run(host: ClusterHost, ask: Callable[[str], None]) -> Iterator[float]:
@@ -94,11 +97,15 @@ def _have_pods(cluster: Cluster) -> bool:
     """Whether what is to have pods has them."""
     listed = cluster.cache.list
     counts = [
-        *((one["spec"]["replicas"], _status(one, "readyReplicas"))
-          for one in listed("deployments.apps", objects.SYSTEM)),
-        *((_status(one, "desiredNumberScheduled"), _status(one, "numberReady"))
-          for one in listed("daemonsets.apps", objects.SYSTEM)),
-    ]  # fmt: skip
+        *(
+            (one["spec"]["replicas"], _status(one, "readyReplicas"))
+            for one in listed("deployments.apps", objects.SYSTEM)
+        ),
+        *(
+            (_status(one, "desiredNumberScheduled"), _status(one, "numberReady"))
+            for one in listed("daemonsets.apps", objects.SYSTEM)
+        ),
+    ]
     return all(ready == wanted > 0 for wanted, ready in counts)
 
 

@@ -31,10 +31,13 @@ def sink(
     if given.audit_log_path == TERMINAL:
         return lambda lines: terminal("\n".join(line.decode() for line in lines))
     return File(
-        Path(given.audit_log_path).expanduser(), now, megabytes=given.audit_log_maxsize,
-        backups=given.audit_log_maxbackup, days=given.audit_log_maxage,
+        Path(given.audit_log_path).expanduser(),
+        now,
+        megabytes=given.audit_log_maxsize,
+        backups=given.audit_log_maxbackup,
+        days=given.audit_log_maxage,
         compress=given.audit_log_compress,
-    ).write  # fmt: skip
+    ).write
 
 
 class File:

@@ -36,26 +36,8 @@ DEFAULT_SEED = 1
 def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) -> Driver:
     """Builds the driver of the cluster that `demo` serves. Raises ValueError for bad options."""
     now = time.time_ns() // 1000 // SECOND * SECOND
-    keys = pki.read(options.data_dir)
     given = apiserver.parse(options)
-    inputs = Inputs(
-        name=options.cluster,
-        seed=DEFAULT_SEED if options.seed is None else options.seed,
-        version=options.kubernetes_version,
-        profile=options.profile,
-        epoch=now,
-        nodes=options.nodes,
-        ca_pem=keys.ca.certificate.decode(),
-        ca_key=keys.ca.key,
-        service_account_key=keys.service_account_key,
-        flags=given,
-        options={
-            "kubelet": {"images": catalog.images()},
-            "kubeadm": True,
-            "limits": {name.replace("-", "_"): most for name, most in options.limits},
-            "manifests": {staticpods.NODE: _static_pods(options, given)},
-        },
-    )
+    inputs = _inputs(options, given, now)
     staged: list[Message] = []  # sent with the next commit
 
     def report(kind: str, what: Any) -> None:
@@ -83,10 +65,16 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
 
     on_audit = auditlog.sink(given, lambda line: report("log", line), lambda: cluster.kernel.now)
     host = ClusterHost(
-        cluster, time.monotonic, mode=mode, speed=speed, staged=staged, inbox=inbox,
-        on_audit=on_audit, on_durable=mark.write,
+        cluster,
+        time.monotonic,
+        mode=mode,
+        speed=speed,
+        staged=staged,
+        inbox=inbox,
+        on_audit=on_audit,
+        on_durable=mark.write,
         erase=None if options.single_process else erase,
-    )  # fmt: skip
+    )
     host.quarantine(quarantine.read(options.data_dir))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     if alarm:
@@ -98,6 +86,28 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     driver.keep(Forks(host, driver, build, lambda: sweeper.start(loop)))
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
+
+
+def _inputs(options: Options, given: flags.Flags, now: int) -> Inputs:
+    keys = pki.read(options.data_dir)
+    return Inputs(
+        name=options.cluster,
+        seed=DEFAULT_SEED if options.seed is None else options.seed,
+        version=options.kubernetes_version,
+        profile=options.profile,
+        epoch=now,
+        nodes=options.nodes,
+        ca_pem=keys.ca.certificate.decode(),
+        ca_key=keys.ca.key,
+        service_account_key=keys.service_account_key,
+        flags=given,
+        options={
+            "kubelet": {"images": catalog.images()},
+            "kubeadm": True,
+            "limits": {name.replace("-", "_"): most for name, most in options.limits},
+            "manifests": {staticpods.NODE: _static_pods(options, given)},
+        },
+    )
 
 
 def _static_pods(options: Options, given: flags.Flags) -> Manifests:
@@ -124,9 +134,13 @@ def _fork_builder(
         cluster = Cluster(inputs, DatabaseBackend(name), report, network)
         cluster.kernel.quarantined = origin.kernel.quarantined
         return ClusterHost(
-            cluster, origin.wall, mode=origin.clock.mode, speed=origin.clock.speed, staged=staged,
+            cluster,
+            origin.wall,
+            mode=origin.clock.mode,
+            speed=origin.clock.speed,
+            staged=staged,
             inbox=inbox,
-        )  # fmt: skip
+        )
 
     return build
 

@@ -21,9 +21,14 @@ class Clock:
     wall time early, so that a request is one slice's work and not as many as it has hops."""
 
     def __init__(
-        self, kernel: Kernel, wall: Wall, *, mode: str = RUN, speed: float = 1.0,
+        self,
+        kernel: Kernel,
+        wall: Wall,
+        *,
+        mode: str = RUN,
+        speed: float = 1.0,
         lead_seconds: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.kernel = kernel
         self.lead_seconds = lead_seconds
         self._wall = wall

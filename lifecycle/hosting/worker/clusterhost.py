@@ -51,13 +51,19 @@ class ClusterHost:
     """Drives one Cluster. Everything here happens on the host's thread."""
 
     def __init__(
-        self, cluster: Cluster, wall: Wall, *, mode: str, speed: float,
+        self,
+        cluster: Cluster,
+        wall: Wall,
+        *,
+        mode: str,
+        speed: float,
         lead_seconds: float = LEAD_SECONDS,
-        staged: list[Message] | None = None, inbox: Inbox | None = None,
+        staged: list[Message] | None = None,
+        inbox: Inbox | None = None,
         on_audit: Callable[[list[bytes]], None] = lambda lines: None,
         on_durable: Callable[[int], None] = lambda revision: None,
         erase: Callable[[], None] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`lead_seconds`: see Clock. `staged`: where the cluster's reports go, which leave with its
         answers. `inbox`: what else has inputs for it offers them there. `on_audit` takes the lines
         of the audit log, once what they tell of is durable; `on_durable` the last revision that
@@ -94,9 +100,13 @@ class ClusterHost:
     # -- inputs ---------------------------------------------------------------------------------
 
     def request(
-        self, number: int, request: Request, reply: Reply, sender: Any,
+        self,
+        number: int,
+        request: Request,
+        reply: Reply,
+        sender: Any,
         is_open: Callable[[], bool] = lambda: True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """An outside request: it is logged without its credentials, and served once a slice takes
         it in, if its client is still there."""
         kernel, server, label = self.kernel, self.cluster.server, label_of(request)
@@ -159,10 +169,13 @@ class ClusterHost:
         kernel = self.kernel
         self._inputs.append(
             InputRow(
-                self._input_count, kernel.steps, kernel.now, self.cluster.recorder.seq,
+                self._input_count,
+                kernel.steps,
+                kernel.now,
+                self.cluster.recorder.seq,
                 _encode((what, data)),
             )
-        )  # fmt: skip
+        )
 
     # -- slices ---------------------------------------------------------------------------------
 
@@ -304,9 +317,11 @@ class ClusterHost:
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
         members = self.cluster.etcd.members
         state.control = {
-            "inputs": self._input_count, "untouched": self.untouched,
-            "members": members.all, "leader": members.led,
-        }  # fmt: skip
+            "inputs": self._input_count,
+            "untouched": self.untouched,
+            "members": members.all,
+            "leader": members.led,
+        }
         state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []

@@ -352,9 +352,14 @@ def _state(fork: Fork, host: ClusterHost) -> ClusterState:
     assert saved is not None, "it has records"
     same = fork.seed == state.seed
     return structs.replace(
-        saved, name=fork.name, seed=fork.seed, revision=fork.revision, seq=fork.seq,
-        now=state.epoch + fork.t, rand=saved.rand if same else Rand(fork.seed).state,
-    )  # fmt: skip
+        saved,
+        name=fork.name,
+        seed=fork.seed,
+        revision=fork.revision,
+        seq=fork.seq,
+        now=state.epoch + fork.t,
+        rand=saved.rand if same else Rand(fork.seed).state,
+    )
 
 
 def _told(moment: moments.Moment) -> tuple[int, int, int]:

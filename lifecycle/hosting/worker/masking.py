@@ -68,9 +68,14 @@ def whole(request: Request, hidden: Withheld | None) -> Request | None:
         for place, (name, value) in enumerate(request.headers)
     ]
     return Request(
-        request.method, request.path, request.query if hidden.query is None else hidden.query,
-        pairs, request.body if hidden.body is None else hidden.body, request.tls, request.address,
-    )  # fmt: skip
+        request.method,
+        request.path,
+        request.query if hidden.query is None else hidden.query,
+        pairs,
+        request.body if hidden.body is None else hidden.body,
+        request.tls,
+        request.address,
+    )
 
 
 def headers(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

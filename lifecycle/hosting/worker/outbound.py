@@ -241,9 +241,12 @@ class Network:
         for address in addresses:
             try:
                 return await asyncio.open_connection(
-                    str(address), dial.port, ssl=context, limit=CHUNK_BYTES,
+                    str(address),
+                    dial.port,
+                    ssl=context,
+                    limit=CHUNK_BYTES,
                     server_hostname=dial.name if context is not None else None,
-                )  # fmt: skip
+                )
             except ssl.SSLError as error:
                 raise CallFailed(_tls_words(error)) from error
             except OSError as error:

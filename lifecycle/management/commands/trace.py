@@ -99,10 +99,14 @@ class Command(BaseCommand):
 
         backend, state = storage.open_store(options["data_dir"], options["cluster"])
         header = {
-            "cluster": state.name, "epoch": meta.rfc3339(state.epoch),
-            "kubernetes": state.version, "seed": state.seed, "profile": state.profile,
-            "first": 1, "last": state.seq,
-        }  # fmt: skip
+            "cluster": state.name,
+            "epoch": meta.rfc3339(state.epoch),
+            "kubernetes": state.version,
+            "seed": state.seed,
+            "profile": state.profile,
+            "first": 1,
+            "last": state.seq,
+        }
         archive.write_file(options["out"], header, storage.read(backend, 1, state.seq))
         self.stdout.write(f"{state.seq} records written to {options['out']}")
 

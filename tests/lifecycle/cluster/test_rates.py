@@ -31,7 +31,8 @@ def test_a_controller_may_send_what_the_manifest_says(nodes: int, rate: tuple[in
     assert manager_rate(nodes) == rate
     kernel_session = bare_session()
     cluster = kernel_session.cluster
-    clients = Clients(cluster.pipeline, "", manager_rate(nodes))
+    clients = Clients(cluster.version, "", manager_rate(nodes))
+    clients.connect(cluster.pipeline)
     client = clients.client("ann", "ann", ("system:masters",), limits=clients.of_controller(""))
     asked: list[int] = []
 

@@ -44,9 +44,16 @@ class OwnerReferencesPermissionEnforcement(Plugin):
             return Verdict("allow", "owners stay as they are")
         info = attributes.info
         deletion = auth.Attributes(
-            attributes.user, "delete", "", info.group, info.version, info.plural,
-            attributes.subresource, attributes.namespace, attributes.name,
-        )  # fmt: skip
+            attributes.user,
+            "delete",
+            "",
+            info.group,
+            info.version,
+            info.plural,
+            attributes.subresource,
+            attributes.namespace,
+            attributes.name,
+        )
         decision = await attributes.authorization.authorize(deletion)
         if not decision.allowed:
             raise forbidden(
@@ -70,9 +77,16 @@ class OwnerReferencesPermissionEnforcement(Plugin):
             )
         namespace = attributes.namespace if info.namespaced else ""
         update = auth.Attributes(
-            attributes.user, "update", "", info.group, info.version, info.plural, "finalizers",
-            namespace, str(owner.get("name", "")),
-        )  # fmt: skip
+            attributes.user,
+            "update",
+            "",
+            info.group,
+            info.version,
+            info.plural,
+            "finalizers",
+            namespace,
+            str(owner.get("name", "")),
+        )
         decision = await attributes.authorization.authorize(update)
         if not decision.allowed:
             raise forbidden(

@@ -182,9 +182,14 @@ class _Run:
     def _activation(self, applied: Applied, params: Object | None, budget: int) -> Activation:
         program: _Program = applied.program
         return Activation(
-            program.environment, self._attributes, applied.info, self.obj, params=params,
-            namespace=expressions.namespace_of(self._attributes), budget=budget,
-        )  # fmt: skip
+            program.environment,
+            self._attributes,
+            applied.info,
+            self.obj,
+            params=params,
+            namespace=expressions.namespace_of(self._attributes),
+            budget=budget,
+        )
 
     async def _mutated(
         self,

@@ -174,10 +174,15 @@ class _Run:
             if action == "Deny":
                 self.denials.append(_Denial(policy, binding, decision.message, decision.reason))
             elif action == "Audit":
-                self._failures.append({
-                    "message": decision.message, "policy": policy, "binding": binding,
-                    "expressionIndex": index, "validationActions": list(actions),
-                })  # fmt: skip
+                self._failures.append(
+                    {
+                        "message": decision.message,
+                        "policy": policy,
+                        "binding": binding,
+                        "expressionIndex": index,
+                        "validationActions": list(actions),
+                    }
+                )
             elif action == "Warn":
                 self.attributes.warnings.append(
                     f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding "
@@ -216,9 +221,14 @@ class _Evaluation:
 
     def activation(self, budget: int = cel.RUNTIME_BUDGET) -> Activation:
         return Activation(
-            self._program.environment, self._attributes, self._applied.info, self._attributes.obj,
-            params=self._params, namespace=self._namespace, budget=budget,
-        )  # fmt: skip
+            self._program.environment,
+            self._attributes,
+            self._applied.info,
+            self._attributes.obj,
+            params=self._params,
+            namespace=self._namespace,
+            budget=budget,
+        )
 
     async def decisions(self) -> list[_Decision]:
         activation = self.activation()

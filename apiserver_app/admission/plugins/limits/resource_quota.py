@@ -199,8 +199,11 @@ class ResourceQuota(Plugin):
         """Returns what is used of it then; raises the refusal when it exceeds the quota."""
         hard = _hard(quota)
         requested = self._delta(attributes, evaluator, quota)
-        requested = {name: amount for name, amount in requested.items()
-                  if name in hard and not amount.is_zero}  # fmt: skip
+        requested = {
+            name: amount
+            for name, amount in requested.items()
+            if name in hard and not amount.is_zero
+        }
         if not requested:
             return {}
         used = self._used(attributes, evaluator, quota, requested)

@@ -104,11 +104,15 @@ class ImagePolicyWebhook(Plugin):
         services, target = attributes.interfaces, self._target
         assert services is not None, "image policies are asked in a cluster only"
         call = outbound.Call(
-            target.url, body=orjson.dumps(review), ca_pem=target.ca_pem,
+            target.url,
+            body=orjson.dumps(review),
+            ca_pem=target.ca_pem,
             headers={"Content-Type": "application/json", **target.headers},
-            client_cert_pem=target.client_cert_pem, client_key_pem=target.client_key_pem,
-            insecure=target.insecure, timeout_seconds=TIMEOUT_SECONDS,
-        )  # fmt: skip
+            client_cert_pem=target.client_cert_pem,
+            client_key_pem=target.client_key_pem,
+            insecure=target.insecure,
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
         note: Object = {"webhook": self.name, "to": target.url, "request": review}
         attributes.run.calls.append(note)
         pause = self._durations["retryBackoff"] / 1000
@@ -154,9 +158,12 @@ def _review(attributes: Attributes) -> Object:
     if attributes.namespace:
         review_spec["namespace"] = attributes.namespace
     return {
-        "kind": "ImageReview", "apiVersion": API_VERSION, "metadata": {}, "spec": review_spec,
+        "kind": "ImageReview",
+        "apiVersion": API_VERSION,
+        "metadata": {},
+        "spec": review_spec,
         "status": {"allowed": False},
-    }  # fmt: skip
+    }
 
 
 def _status(answer: outbound.Answer) -> Object:

@@ -40,9 +40,12 @@ _NOT_EPHEMERAL = tuple(
 )
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_NUMBERS = (
-    "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "periodSeconds",
+    "successThreshold",
     "failureThreshold",
-)  # fmt: skip
+)
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"

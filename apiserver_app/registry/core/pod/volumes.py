@@ -136,9 +136,13 @@ _KNOWN_FIELDS = {
     "status.podIP", "status.podIPs", "spec.host",
 }  # fmt: skip
 _RESOURCE_FIELDS = (
-    "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu",
-    "requests.ephemeral-storage", "requests.memory",
-)  # fmt: skip
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+)
 _DIVISORS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 

@@ -246,8 +246,11 @@ def _take_ports(spec: dict[str, Any], node_ports: _Ports) -> None:
         if not asked and not needs_node_ports(spec):
             continue
         if number not in shared:
-            given = (one["nodePort"] for one in ports
-                     if one.get("port") == number and one.get("nodePort"))  # fmt: skip
+            given = (
+                one["nodePort"]
+                for one in ports
+                if one.get("port") == number and one.get("nodePort")
+            )
             first = next(given, 0)
             shared[number] = node_ports.take_for(index, first) if first else node_ports.free()
             port["nodePort"] = shared[number]

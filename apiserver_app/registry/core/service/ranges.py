@@ -119,9 +119,12 @@ def decode(entry: Entry) -> Object | None:
         bits |= 1 << offset
     data = bits.to_bytes((bits.bit_length() + 7) // 8, "big")
     return {
-        "apiVersion": "v1", "kind": "RangeAllocation", "metadata": {}, "range": stored["range"],
+        "apiVersion": "v1",
+        "kind": "RangeAllocation",
+        "metadata": {},
+        "range": stored["range"],
         "data": base64.b64encode(data).decode(),
-    }  # fmt: skip
+    }
 
 
 def _stored(value: bytes) -> Object | None:

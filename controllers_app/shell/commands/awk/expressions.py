@@ -241,9 +241,15 @@ class Expressions:
         if first is None or other is None:
             first, other = self.string(left), self.string(right)
         return float(
-            {"<": first < other, "<=": first <= other, "==": first == other, "!=": first != other,
-             ">": first > other, ">=": first >= other}[node[1]]
-        )  # fmt: skip
+            {
+                "<": first < other,
+                "<=": first <= other,
+                "==": first == other,
+                "!=": first != other,
+                ">": first > other,
+                ">=": first >= other,
+            }[node[1]]
+        )
 
     async def _on_assign(self, node: Node) -> Value:
         value = await self.value(node[3])

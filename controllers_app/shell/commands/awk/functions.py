@@ -20,9 +20,13 @@ from controllers_app.shell.regex import Pattern
 _MARK = re.compile(r"\\(&|\\)|&")
 _RANDOM = 1 << 23  # numbers that a container's row has
 _MATH: dict[str, Callable[[float], float]] = {
-    "sin": math.sin, "cos": math.cos, "exp": math.exp, "sqrt": math.sqrt, "log": math.log,
+    "sin": math.sin,
+    "cos": math.cos,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "log": math.log,
     "int": math.trunc,
-}  # fmt: skip
+}
 
 
 class Program(Protocol):

@@ -186,8 +186,11 @@ class _Parser:
             if self._next == "{":
                 return self._block()
             known: dict[str, Callable[[], Node]] = {
-                "if": self._if, "while": self._while, "do": self._do, "for": self._for,
-            }  # fmt: skip
+                "if": self._if,
+                "while": self._while,
+                "do": self._do,
+                "for": self._for,
+            }
             if self._next in known:
                 return known[self._take().kind]()
             made = self._simple()

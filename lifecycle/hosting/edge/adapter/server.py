@@ -188,11 +188,14 @@ class EdgeRequest(http_protocol.WebRequest):
 
     def _serve(self) -> None:
         peer, host = self.client, self.host
-        self.application_queue = self.server.create_application(self, {
-            **self._scope(),
-            "client": [str(peer.host), peer.port] if hasattr(peer, "port") else None,
-            "server": [str(host.host), host.port] if hasattr(host, "port") else None,
-        })  # fmt: skip
+        self.application_queue = self.server.create_application(
+            self,
+            {
+                **self._scope(),
+                "client": [str(peer.host), peer.port] if hasattr(peer, "port") else None,
+                "server": [str(host.host), host.port] if hasattr(host, "port") else None,
+            },
+        )
         if self.application_queue is None:
             return
         # an upload stays where it is: the application has the file itself

@@ -175,10 +175,14 @@ def _factory() -> Any:
     factory: Any = WebSocketServerFactory()  # type: ignore[no-untyped-call]
     factory.protocol = Socket
     factory.setProtocolOptions(
-        maxFramePayloadSize=FRAME_BYTES_MAX, maxMessagePayloadSize=MESSAGE_BYTES_MAX,
-        autoPingInterval=PING_SECONDS, autoPingTimeout=PONG_SECONDS,
-        openHandshakeTimeout=0, closeHandshakeTimeout=CLOSING_SECONDS, tcpNoDelay=False,
-    )  # fmt: skip
+        maxFramePayloadSize=FRAME_BYTES_MAX,
+        maxMessagePayloadSize=MESSAGE_BYTES_MAX,
+        autoPingInterval=PING_SECONDS,
+        autoPingTimeout=PONG_SECONDS,
+        openHandshakeTimeout=0,
+        closeHandshakeTimeout=CLOSING_SECONDS,
+        tcpNoDelay=False,
+    )
     return factory
 
 
