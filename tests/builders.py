@@ -37,6 +37,4 @@ def _object(api_version: str, kind: str, name: str, rest: Object, **spec: Any) -
     for key in ("namespace", "labels", "annotations"):
         if key in rest:
             metadata[key] = rest.pop(key)
-    return {
-        "apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": {**spec, **rest},
-    }  # fmt: skip
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": {**spec, **rest}}

@@ -63,8 +63,10 @@ def test_a_write_is_logged_with_what_was_sent_and_what_was_answered(log: Log) ->
     [event] = log.of("POST", f"{CONFIGMAPS}?fieldManager=me", configmap("a", x="1"))
     assert event["kind"], event["apiVersion"] == ("Event", "audit.k8s.io/v1")
     assert (event["level"], event["stage"], event["verb"]) == (
-        "RequestResponse", "ResponseComplete", "create",
-    )  # fmt: skip
+        "RequestResponse",
+        "ResponseComplete",
+        "create",
+    )
     assert event["requestURI"] == f"{CONFIGMAPS}?fieldManager=me"
     assert event["user"] == {
         "username": "kubernetes-admin",
@@ -72,8 +74,11 @@ def test_a_write_is_logged_with_what_was_sent_and_what_was_answered(log: Log) ->
     } | {key: event["user"][key] for key in ("uid", "extra") if key in event["user"]}
     assert event["userAgent"] == "script/1"
     assert event["objectRef"] == {
-        "resource": "configmaps", "namespace": "default", "name": "a", "apiVersion": "v1",
-    }  # fmt: skip
+        "resource": "configmaps",
+        "namespace": "default",
+        "name": "a",
+        "apiVersion": "v1",
+    }
     assert event["responseStatus"] == {"metadata": {}, "code": 201}
     assert event["requestObject"]["data"] == {"x": "1"}
     assert "uid" not in event["requestObject"]["metadata"]
@@ -123,8 +128,10 @@ def test_what_is_no_object_of_its_own_is_logged_as_it_was_sent(log: Log) -> None
     assert event["requestObject"]["deleteOptions"] == {"dryRun": ["All"]}
     event = sent("DELETE", f"{pods}/p", {"gracePeriodSeconds": 0})
     assert event["requestObject"] == {
-        "kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal", "gracePeriodSeconds": 0,
-    }  # fmt: skip
+        "kind": "DeleteOptions",
+        "apiVersion": "meta.k8s.io/__internal",
+        "gracePeriodSeconds": 0,
+    }
     template = {"metadata": {"labels": {"app": "x"}}, "spec": pod["spec"]}
     spec = {"replicas": 0, "selector": {"matchLabels": {"app": "x"}}, "template": template}
     sent("POST", sets, {"metadata": {"name": "x"}, "spec": spec})
@@ -152,8 +159,10 @@ def test_who_proves_nobody_is_one_event(log: Log) -> None:
     [event] = log.of("GET", "/api", headers={"authorization": "Bearer wrong"}, user="")
     assert (event["stage"], event["user"]) == ("ResponseStarted", {})
     assert event["responseStatus"] == {
-        "metadata": {}, "message": "Authentication failed, attempted: bearer", "code": 401,
-    }  # fmt: skip
+        "metadata": {},
+        "message": "Authentication failed, attempted: bearer",
+        "code": 401,
+    }
 
 
 def test_who_acts_as_somebody_else_is_named_beside_him(log: Log) -> None:

@@ -82,8 +82,10 @@ def test_events_are_gathered_for_half_a_minute_and_sent_as_a_list() -> None:
     assert [one["objectRef"]["name"] for one in sent["items"]] == ["m0", "m1", "m2"]
     [record] = service.told()
     assert (record["state"], record["detail"]["events"], record["detail"]["tries"]) == (
-        "synced", 3, 1,
-    )  # fmt: skip
+        "synced",
+        3,
+        1,
+    )
 
 
 def test_a_full_list_is_sent_at_once_and_lists_are_spread_out() -> None:
@@ -127,9 +129,11 @@ def test_a_mode_that_blocks_sends_before_it_answers_and_the_strict_refuses() -> 
     assert blocking.request() == 201
     assert len(blocking.lists) == 1
     strict = Service(
-        "audit-webhook-mode=blocking-strict", "audit-webhook-initial-backoff=1ms", failures=999,
+        "audit-webhook-mode=blocking-strict",
+        "audit-webhook-initial-backoff=1ms",
+        failures=999,
         policy="rules: [{level: Metadata, users: [kubernetes-admin]}]",
-    )  # fmt: skip
+    )
     answer = strict.session.request("POST", CONFIGMAPS, configmap("x"))
     assert (answer.status, b"failed to store audit event" in answer.text) == (500, True)
 

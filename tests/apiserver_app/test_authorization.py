@@ -116,9 +116,11 @@ def test_a_review_asks_with_its_selectors() -> None:
 
 def test_a_selector_that_says_nothing_or_all_twice_is_invalid(both: Session) -> None:
     empty = review(both, "x", verb="list", resource="pods", fieldSelector={})
-    assert empty["details"]["causes"] == [{
-        "reason": "FieldValueRequired",
-        "message": "Required value: when spec.resourceAttributes.fieldSelector is specified, "
-        "requirements or rawSelector is required",
-        "field": "spec.resourceAttributes.fieldSelector.requirements",
-    }]  # fmt: skip
+    assert empty["details"]["causes"] == [
+        {
+            "reason": "FieldValueRequired",
+            "message": "Required value: when spec.resourceAttributes.fieldSelector is specified, "
+            "requirements or rawSelector is required",
+            "field": "spec.resourceAttributes.fieldSelector.requirements",
+        }
+    ]

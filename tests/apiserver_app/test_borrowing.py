@@ -69,9 +69,15 @@ def test_seats_that_nobody_uses_are_lent_from_the_start() -> None:
     found = limits(session)
     # 600 seats by shares of 245
     assert {name: nominal for name, (nominal, _) in found.items()} == {
-        "catch-all": 13, "exempt": 0, "global-default": 49, "leader-election": 25,
-        "node-high": 98, "system": 74, "workload-high": 98, "workload-low": 245,
-    }  # fmt: skip
+        "catch-all": 13,
+        "exempt": 0,
+        "global-default": 49,
+        "leader-election": 25,
+        "node-high": 98,
+        "system": 74,
+        "workload-high": 98,
+        "workload-low": 245,
+    }
     assert found["workload-low"][1] < 245 and found["leader-election"][1] > 25
     total = sum(nominal for nominal, _ in found.values())
     assert abs(sum(current for _, current in found.values()) - total) <= len(found)

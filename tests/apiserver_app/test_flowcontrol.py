@@ -52,9 +52,11 @@ def test_the_admin_is_exempt_and_everyone_else_is_not(session: Session) -> None:
 def test_a_schema_with_holes_in_it_is_passed_over(rules: Any) -> None:
     session = bare_session()
     body: dict[str, Any] = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
-        "metadata": {"name": "holes"}, "spec": {"matchingPrecedence": 2},
-    }  # fmt: skip
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "FlowSchema",
+        "metadata": {"name": "holes"},
+        "spec": {"matchingPrecedence": 2},
+    }
     if rules is not None:
         body["spec"]["rules"] = rules
     session.request("POST", SCHEMAS, body)
@@ -94,30 +96,36 @@ def narrow(**response: Any) -> Session:
     given = flags.Flags(max_requests_inflight=1, max_mutating_requests_inflight=1)
     session = Session(default_inputs(nodes=0, flags=given))
     level = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "PriorityLevelConfiguration",
         "metadata": {"name": "narrow"},
         "spec": {
             "type": "Limited",
             "limited": {
-                "nominalConcurrencyShares": 1, "borrowingLimitPercent": 0,
+                "nominalConcurrencyShares": 1,
+                "borrowingLimitPercent": 0,
                 "limitResponse": response,
             },
         },
-    }  # fmt: skip
+    }
     assert session.request("POST", LEVELS, level).status == 201
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]}
     schema = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "FlowSchema",
         "metadata": {"name": "narrow"},
         "spec": {
-            "matchingPrecedence": 3, "priorityLevelConfiguration": {"name": "narrow"},
+            "matchingPrecedence": 3,
+            "priorityLevelConfiguration": {"name": "narrow"},
             "distinguisherMethod": {"type": "ByUser"},
-            "rules": [{
-                "subjects": [{"kind": "User", "user": {"name": "teacher"}}],
-                "resourceRules": [everything],
-            }],
+            "rules": [
+                {
+                    "subjects": [{"kind": "User", "user": {"name": "teacher"}}],
+                    "resourceRules": [everything],
+                }
+            ],
         },
-    }  # fmt: skip
+    }
     assert session.request("POST", SCHEMAS, schema).status == 201
     return session
 
@@ -304,9 +312,11 @@ def test_the_dumps_show_levels_queues_and_who_waits() -> None:
 def test_a_schema_says_whether_its_level_is_there() -> None:
     session = bare_session()
     schema = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
-        "metadata": {"name": "lost"}, "spec": {"priorityLevelConfiguration": {"name": "absent"}},
-    }  # fmt: skip
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "FlowSchema",
+        "metadata": {"name": "lost"},
+        "spec": {"priorityLevelConfiguration": {"name": "absent"}},
+    }
     made = session.request("POST", SCHEMAS, schema).json()
     assert made["spec"]["matchingPrecedence"] == 1000
 
@@ -324,11 +334,13 @@ def test_a_schema_says_whether_its_level_is_there() -> None:
     }
     spec = session.request("POST", LEVELS, level).json()["spec"]["limited"]
     assert spec == {
-        "nominalConcurrencyShares": 30, "lendablePercent": 0,
+        "nominalConcurrencyShares": 30,
+        "lendablePercent": 0,
         "limitResponse": {
-            "type": "Queue", "queuing": {"queues": 64, "handSize": 8, "queueLengthLimit": 50},
+            "type": "Queue",
+            "queuing": {"queues": 64, "handSize": 8, "queueLengthLimit": 50},
         },
-    }  # fmt: skip
+    }
     assert dangling() == ("False", "Found", said + "and it exists")
 
 

@@ -79,9 +79,13 @@ def session() -> Session:
 
 @pytest.mark.parametrize(("method", "path", "body", "headers", "expected"), PATHS)
 def test_every_request_passes_the_same_gates_in_upstreams_order(
-    session: Session, method: str, path: str, body: Any, headers: dict[str, str],
+    session: Session,
+    method: str,
+    path: str,
+    body: Any,
+    headers: dict[str, str],
     expected: list[str],
-) -> None:  # fmt: skip
+) -> None:
     session.request(method, path, body, headers=headers)
     found = [gate for gate, verdict in last_gates(session) if verdict != "deny"]
     assert found == FILTERS + expected
@@ -118,8 +122,11 @@ def _agreed(session: Session, name: str) -> list[list[str]]:
     """What the plugins that judged the creation of a pod said."""
     assert session.request("POST", PODS, pod(name)).status == 201
     records = session.records()
-    [span] = [one["seq"] for one in records if one["kind"] == "request" and one["name"] == name
-              and one["verb"] == "create"]  # fmt: skip
+    [span] = [
+        one["seq"]
+        for one in records
+        if one["kind"] == "request" and one["name"] == name and one["verb"] == "create"
+    ]
     told = [one for one in records if one.get("gate") == "validating" and one["span"] == span]
     assert told[-1]["detail"]["word"] == "agreed"
     passed: list[list[str]] = told[-1]["detail"]["passed"]

@@ -137,10 +137,16 @@ def test_what_was_done_is_counted() -> None:
     assert value("authentication_attempts_total", result="error") == 1
     assert value("authorization_attempts_total", result="no-opinion") >= 1
     assert value("etcd_requests_total", operation="delete", type="configmaps") == 1
-    assert value(
-        "apiserver_admission_controller_admission_duration_seconds_count",
-        name="NamespaceLifecycle", type="admit", operation="CREATE", rejected="true",
-    ) == 1  # fmt: skip
+    assert (
+        value(
+            "apiserver_admission_controller_admission_duration_seconds_count",
+            name="NamespaceLifecycle",
+            type="admit",
+            operation="CREATE",
+            rejected="true",
+        )
+        == 1
+    )
     step = "apiserver_admission_step_admission_duration_seconds_count"
     assert value(step, type="validate", operation="DELETE", rejected="false") >= 1
     watches = "apiserver_longrunning_requests"
@@ -159,9 +165,11 @@ def test_answers_and_lists_are_counted_by_what_was_read_and_sent() -> None:
     assert value("apiserver_requested_deprecated_apis", resource="componentstatuses") == 1
     assert value("apiserver_storage_list_total", resource="pods") == 1
     returned = value("apiserver_cache_list_returned_objects_total", resource_prefix="/configmaps")
-    assert 1 <= returned <= value(
-        "apiserver_cache_list_fetched_objects_total", resource_prefix="/configmaps"
-    )  # fmt: skip
+    assert (
+        1
+        <= returned
+        <= value("apiserver_cache_list_fetched_objects_total", resource_prefix="/configmaps")
+    )
     assert value("aggregator_unavailable_apiservice", name="v1.apps") == 0
     assert value("rest_client_requests_total", method="POST", code="201") >= 1
     assert value("process_resident_memory_bytes") > value("process_open_fds") > 0

@@ -325,10 +325,14 @@ def test_the_deployments_path_serves_what_it_created() -> None:
     session = bare_session()
     labels = {"app": "x"}
     body = {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"},
-        "spec": {"selector": {"matchLabels": labels}, "template": {
-            "metadata": {"labels": labels}, "spec": pod("x")["spec"]}},
-    }  # fmt: skip
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "x"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod("x")["spec"]},
+        },
+    }
     assert session.request("POST", DEPLOYMENTS, body).status == 201
     assert session.request("GET", f"{DEPLOYMENTS}/x").json()["spec"]["replicas"] == 1
 

@@ -117,8 +117,11 @@ def test_an_answer_continues_the_trace_that_its_request_came_with(session: Sessi
         span = [one for one in session.records() if one["kind"] == "request" and one["outside"]][-1]
         expected = f"00-0af7651916cd43dd8448eb211c80319c-{span['seq']:016x}-01"
         assert header(answer, "Traceparent") == [expected]
-        audit = next(one for one in session.records() if one["kind"] == "gate"
-                     and one["span"] == span["seq"] and one["gate"] == "audit")  # fmt: skip
+        audit = next(
+            one
+            for one in session.records()
+            if one["kind"] == "gate" and one["span"] == span["seq"] and one["gate"] == "audit"
+        )
         assert audit["detail"]["traceparent"] == TRACE
 
 

@@ -62,9 +62,14 @@ def test_the_three_servers_are_made_from_the_inside_out(told: dict[str, Any]) ->
 def test_the_configuration_is_made_in_seven_steps(told: dict[str, Any]) -> None:
     config = dict(told["config"])
     assert list(config) == [
-        "insecure HTTP", "secure HTTPS", "OpenAPI", "storageFactory", "authentication",
-        "authorization", "admission",
-    ]  # fmt: skip
+        "insecure HTTP",
+        "secure HTTPS",
+        "OpenAPI",
+        "storageFactory",
+        "authentication",
+        "authorization",
+        "admission",
+    ]
     assert config["storageFactory"] == "etcd3"
     assert "X509" in config["authentication"] and "Anonymous" in config["authentication"]
     plugins = {name for phase in told["admission"].values() for name, _ in phase}
@@ -83,17 +88,23 @@ def test_1_19_installs_the_nineteen_providers_of_its_time() -> None:
     cluster = bare_session(version="1.19").cluster
     providers = startup.whole(cluster.context, cluster.inputs.flags)["providers"]
     assert [one["name"] for one in providers if one["by"] == "InstallAPIs"] == [
-        *PROVIDERS_OF_1_19[:7], "extensions", *PROVIDERS_OF_1_19[7:12], "settings",
+        *PROVIDERS_OF_1_19[:7],
+        "extensions",
+        *PROVIDERS_OF_1_19[7:12],
+        "settings",
         *PROVIDERS_OF_1_19[12:],
-    ]  # fmt: skip
+    ]
 
 
 def test_each_stored_kind_has_its_strategy_by_upstreams_name(told: dict[str, Any]) -> None:
     strategies = {resource: (name, own) for resource, name, own in told["strategies"]}
     assert strategies["pods"][0] == "podStrategy"
     assert set(strategies["pods"][1]) == {
-        "PrepareForCreate", "Validate", "PrepareForUpdate", "ValidateUpdate",
-    }  # fmt: skip
+        "PrepareForCreate",
+        "Validate",
+        "PrepareForUpdate",
+        "ValidateUpdate",
+    }
     assert strategies["configmaps"] == ("strategy", ["Validate", "ValidateUpdate"])
     assert strategies["replicasets.apps"][0] == "rsStrategy"
     assert strategies[""][0] == "customResourceStrategy"
@@ -131,9 +142,15 @@ def test_the_base_routes_stand_in_order_and_say_what_is_switched_off() -> None:
     session = bare_session(flags=flags.Flags(profiling=False))
     routes = startup.summary(session.cluster.context, session.inputs.flags)["routes"]
     assert [path for path, _ in routes] == [
-        "/index.html", "/debug/pprof", "/debug/flags/v", "/metrics", "DELETE /metrics", "/version",
-        "/apis", "/debug/api_priority_and_fairness",
-    ]  # fmt: skip
+        "/index.html",
+        "/debug/pprof",
+        "/debug/flags/v",
+        "/metrics",
+        "DELETE /metrics",
+        "/version",
+        "/apis",
+        "/debug/api_priority_and_fairness",
+    ]
     for path, served in routes:
         method, _, where = path.rpartition(" ")
         if not method:  # a path without routes takes any
@@ -173,8 +190,12 @@ def test_the_core_storages_come_in_the_providers_order_with_their_prefixes(
 ) -> None:
     core = [one for one in whole["storages"] if "." not in one["resource"]]
     assert [one["resource"] for one in core[:5]] == [
-        "podtemplates", "events", "limitranges", "resourcequotas", "secrets",
-    ]  # fmt: skip
+        "podtemplates",
+        "events",
+        "limitranges",
+        "resourcequotas",
+        "secrets",
+    ]
     assert next(one for one in core if one["resource"] == "events")["ttl_seconds"] == 3600
     pods = next(one for one in core if one["resource"] == "pods")
     assert pods["prefix"] == "/registry/pods/" and "log" in pods["subresources"]

@@ -27,15 +27,25 @@ def policy(api: str, kind: str, **spec: Any) -> dict[str, Any]:
 def mark(running: Session, api: str) -> dict[str, Any]:
     """Have a policy label every ConfigMap, then make one; its labels."""
     group = f"/apis/{api}"
-    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
-            "resources": ["configmaps"]}  # fmt: skip
+    rule = {
+        "operations": ["CREATE"],
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["configmaps"],
+    }
     text = 'Object{metadata: Object.metadata{labels: {"marked": "yes"}}}'
     mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
     made = running.request(
-        "POST", f"{group}/mutatingadmissionpolicies",
-        policy(api, "MutatingAdmissionPolicy", reinvocationPolicy="Never", mutations=[mutation],
-               matchConstraints={"resourceRules": [rule]}),
-    )  # fmt: skip
+        "POST",
+        f"{group}/mutatingadmissionpolicies",
+        policy(
+            api,
+            "MutatingAdmissionPolicy",
+            reinvocationPolicy="Never",
+            mutations=[mutation],
+            matchConstraints={"resourceRules": [rule]},
+        ),
+    )
     assert (made.status, made.json()["apiVersion"]) == (201, api), made.text
     bound = policy(api, "MutatingAdmissionPolicyBinding", policyName="mark")
     answer = running.request("POST", f"{group}/mutatingadmissionpolicybindings", bound)
@@ -119,9 +129,11 @@ def test_one_stream_of_a_log_is_given_when_the_gate_is_on() -> None:
     script = "echo out; echo err >&2; sleep 1000000"
     container = {"name": "main", "image": "busybox", "command": ["sh", "-c", script]}
     body = {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "two"},
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "two"},
         "spec": {"containers": [container]},
-    }  # fmt: skip
+    }
     assert running.request("POST", "/api/v1/namespaces/default/pods", body).status == 201
     running.settle()
     path = "/api/v1/namespaces/default/pods/two/log"

@@ -162,10 +162,12 @@ def _has(picture: Picture, x: int, y: int, cell: bytes) -> bool:
 def _tint(one: Picture, other: Picture) -> float:
     """How far the mean of the colour that differs most is from the other's."""
     return max(
-        abs(sum(sum(row[colour::3]) for row in one.rows)
-            - sum(sum(row[colour::3]) for row in other.rows))
+        abs(
+            sum(sum(row[colour::3]) for row in one.rows)
+            - sum(sum(row[colour::3]) for row in other.rows)
+        )
         for colour in range(3)
-    ) / (one.width * len(one.rows))  # fmt: skip
+    ) / (one.width * len(one.rows))
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

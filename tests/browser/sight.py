@@ -50,10 +50,17 @@ class Sight:
     """A window with the page in it."""
 
     def __init__(
-        self, browser: Browser, link: str, size: tuple[int, int] = ROOMY, *,
-        query: str = "theme=light&lang=en", expects: str = "", arrives: bool = True,
-        before: Callable[[Page], None] = lambda _: None, **options: Any,
-    ) -> None:  # fmt: skip
+        self,
+        browser: Browser,
+        link: str,
+        size: tuple[int, int] = ROOMY,
+        *,
+        query: str = "theme=light&lang=en",
+        expects: str = "",
+        arrives: bool = True,
+        before: Callable[[Page], None] = lambda _: None,
+        **options: Any,
+    ) -> None:
         """Opens the page's link, after `before`. Complaints that match `expects` are part of the
         test; all others are failures. It is waited for until the page is where the link leads,
         unless it cannot arrive yet."""

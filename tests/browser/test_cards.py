@@ -25,12 +25,16 @@ def changed(demo: Demo) -> Iterator[Demo]:
     """A cluster in which no pod can run any more, and which has what a card would make."""
     asking.apply(demo, asking.deployment("nginx", 1))
     nodes = "\n---\n".join(
-        json.dumps({
-            "apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{number}"},
-            "spec": {"taints": [NO_EXECUTE]},
-        })
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": f"node-{number}"},
+                "spec": {"taints": [NO_EXECUTE]},
+            }
+        )
         for number in (1, 2, 3)
-    )  # fmt: skip
+    )
     answer = demo.ask("POST", f"{asking.CLUSTER}/apply?as=admin&server-side=true", nodes.encode())
     assert {one["code"] for one in json.loads(answer.read())["results"]} == {200}
     yield demo

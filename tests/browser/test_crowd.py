@@ -16,9 +16,13 @@ ELEMENTS_MAX = 2500
 # pods takes 12,000
 CALLS_OF_A_DRAWING_MAX = 25_000
 TOKEN = {
-    "id": "token", "kind": "plugin", "plugin": "ServiceAccount", "phase": "mutating",
-    "resource": "pods", "verb": "create",
-}  # fmt: skip
+    "id": "token",
+    "kind": "plugin",
+    "plugin": "ServiceAccount",
+    "phase": "mutating",
+    "resource": "pods",
+    "verb": "create",
+}
 SCRIPT, DRAWING = "/static/joined/js/main.js", "_draw"
 
 

@@ -51,8 +51,11 @@ def test_whoever_has_a_session_comes_in_from_another_site_too(
     """A link on another site brings no cookie along that is SameSite=Strict."""
     for link in (demo.endpoints["page"], f"{demo.endpoints['http']}/"):
         page = window.new_page()
-        with elsewhere(f'<a href="{link}&lang=en">in</a>' if "?" in link else
-                       f'<a href="{link}?lang=en">in</a>') as site:  # fmt: skip
+        with elsewhere(
+            f'<a href="{link}&lang=en">in</a>'
+            if "?" in link
+            else f'<a href="{link}?lang=en">in</a>'
+        ) as site:
             page.goto(site)
             page.get_by_role("link", name="in").click()
             is_open(page)

@@ -275,9 +275,11 @@ def control(demo: Demo, cluster: str, **body: Any) -> None:
 def taint(demo: Demo, cluster: str, node: str) -> None:
     """No new pod goes to the node."""
     body = {
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": node},
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": node},
         "spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]},
-    }  # fmt: skip
+    }
     sent = json.dumps(body).encode()
     answer = demo.ask("POST", f"{cluster}/apply?as=admin&server-side=true", sent)
     assert json.loads(answer.read())["results"][0]["code"] == 200

@@ -41,10 +41,12 @@ def test_the_pointer_and_the_keyboard_open_what_a_word_means(look: Look, demo: D
 def test_a_word_in_a_headline_says_what_it_means(look: Look, demo: Demo) -> None:
     records = asking.records(demo)
     made = next(
-        one["seq"] for one in records
-        if one["kind"] == "request" and one["resource"] == "replicasets.apps"
+        one["seq"]
+        for one in records
+        if one["kind"] == "request"
+        and one["resource"] == "replicasets.apps"
         and one["verb"] == "create"
-    )  # fmt: skip
+    )
     gate = next(
         one["seq"] for one in records if one["span"] == made and one.get("gate") == "validation"
     )
@@ -68,10 +70,13 @@ def flow_control(sight: Sight, demo: Demo) -> Sight:
     records = asking.records(demo)
     outside = {one["seq"] for one in records if one.get("outside")}
     gate = next(
-        one for one in records
-        if one["kind"] == "gate" and one["gate"] == "flowcontrol"
-        and one["detail"].get("priorityLevel") == "exempt" and one["span"] in outside
-    )  # fmt: skip
+        one
+        for one in records
+        if one["kind"] == "gate"
+        and one["gate"] == "flowcontrol"
+        and one["detail"].get("priorityLevel") == "exempt"
+        and one["span"] in outside
+    )
     query = sight.page.url.partition("?")[2]
     where = f"sel=gate/{gate['span']}/flowcontrol"
     sight.page.goto(f"{sight.url}/?{query}&{where}")

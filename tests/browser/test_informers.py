@@ -35,9 +35,10 @@ def test_each_informer_of_a_lane_says_what_the_records_tell(
 
     own = rows.filter(has_text="deployments")
     listed = next(
-        one["why"] for one in synced(trace, told["process"])
+        one["why"]
+        for one in synced(trace, told["process"])
         if one.get("resource") == "deployments.apps"
-    )  # fmt: skip
+    )
     count = len(asking.objects(demo, "deployments")) + 1  # and coredns
     sight.says(own, f"List: {listed}.")
     sight.says(own, f"Cache: {count} objects.")
@@ -50,9 +51,10 @@ def test_the_look_ups_that_a_reconcile_made_are_told_and_no_others(
     look: Look, trace: list[dict[str, Any]]
 ) -> None:
     work = next(
-        one["seq"] for one in trace
+        one["seq"]
+        for one in trace
         if one["kind"] == "work" and one["component"] == "replicaset" and "web" in one["key"]
-    )  # fmt: skip
+    )
     sight = look(ROOMY, query=f"theme=dark&lang=zh&sel=span/{work}&tab=informers")
     told = next(one for one in trace if one["kind"] == "done" and one["span"] == work)["looked"]
     rows = informers(sight, 1)
@@ -72,9 +74,10 @@ def test_the_binding_names_the_very_pod_and_its_node(
 ) -> None:
     ((name, pod),) = asking.objects(demo, "pods").items()
     cycle = next(
-        one["seq"] for one in trace
+        one["seq"]
+        for one in trace
         if one["kind"] == "work" and one["component"] == "scheduler" and name in one["key"]
-    )  # fmt: skip
+    )
     sight = look(COMPACT, query=f"theme=light&lang=en&sel=span/{cycle}")
     binding = sight.page.locator("#inspector .code", has_text="kind: Binding")
     for text in (f"name: {name}", pod["metadata"]["uid"], f"name: {pod['spec']['nodeName']}"):
@@ -84,9 +87,10 @@ def test_the_binding_names_the_very_pod_and_its_node(
 
 def synced(trace: list[dict[str, Any]], component: str) -> list[dict[str, Any]]:
     return [
-        one["detail"] for one in trace
+        one["detail"]
+        for one in trace
         if one["kind"] == "component" and (one["name"], one["state"]) == (component, "synced")
-    ]  # fmt: skip
+    ]
 
 
 def informers(sight: Sight, nth: int) -> Locator:

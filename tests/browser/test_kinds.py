@@ -22,9 +22,11 @@ CLAIM = {
     "resources": {"requests": {"storage": "1Gi"}},
 }
 VOLUME = {
-    "capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"],
-    "hostPath": {"path": "/data"}, "storageClassName": "manual",
-}  # fmt: skip
+    "capacity": {"storage": "2Gi"},
+    "accessModes": ["ReadWriteOnce"],
+    "hostPath": {"path": "/data"},
+    "storageClassName": "manual",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +46,19 @@ def db(demo: Demo) -> list[dict[str, Any]]:
         "image": "postgres",
         "volumeMounts": [{"name": "data", "mountPath": "/data"}],
     }
-    make(demo, "apps/v1", "StatefulSet", "db", {
-        "replicas": 3, "serviceName": "db", "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": CLAIM}],
-    })  # fmt: skip
+    make(
+        demo,
+        "apps/v1",
+        "StatefulSet",
+        "db",
+        {
+            "replicas": 3,
+            "serviceName": "db",
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": CLAIM}],
+        },
+    )
     asking.until(lambda: status(demo, "statefulsets", "db").get("readyReplicas") == 3)
     return [one for one in asking.records(demo) if one["kind"] == "write"]
 
@@ -87,10 +97,16 @@ def test_a_controller_with_a_long_name_has_room_for_it_and_for_its_caches(
     look: Look, demo: Demo
 ) -> None:
     name = "horizontalpodautoscaler"
-    make(demo, "autoscaling/v2", "HorizontalPodAutoscaler", "nothing", {
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"},
-        "maxReplicas": 2,
-    })  # fmt: skip
+    make(
+        demo,
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "nothing",
+        {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"},
+            "maxReplicas": 2,
+        },
+    )
 
     def synced() -> int:
         works = (one for one in asking.records(demo) if one["kind"] == "work")
@@ -131,10 +147,17 @@ def test_an_autoscaler_says_what_it_cannot_measure_and_leads_to_its_target(
     asking.run(demo, "web", 2)
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
-    make(demo, "autoscaling/v2", "HorizontalPodAutoscaler", "web", {
-        "scaleTargetRef": target, "maxReplicas": 5,
-        "metrics": [{"type": "Resource", "resource": cpu}],
-    })  # fmt: skip
+    make(
+        demo,
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "web",
+        {
+            "scaleTargetRef": target,
+            "maxReplicas": 5,
+            "metrics": [{"type": "Resource", "resource": cpu}],
+        },
+    )
     asking.until(lambda: status(demo, "horizontalpodautoscalers", "web").get("conditions"))
     key = chosen("horizontalpodautoscalers.autoscaling", "web")
     sight = look(COMPACT, query=f"{key}&theme=light&lang=en")

@@ -89,10 +89,13 @@ def test_the_keyboard_is_seen_and_everything_has_a_name(look: Look, size: tuple[
     sight.press("ArrowLeft")
 
     unnamed = [
-        line for line in sight.page.locator("body").aria_snapshot().splitlines()
+        line
+        for line in sight.page.locator("body").aria_snapshot().splitlines()
         if (found := re.match(r"\s*- (\w+)(.*)", line))
-        and found[1] in ACTIVE and '"' not in found[2] and "/" not in found[2]
-    ]  # fmt: skip
+        and found[1] in ACTIVE
+        and '"' not in found[2]
+        and "/" not in found[2]
+    ]
     assert not unnamed
     seen = set()
     for _ in range(120):

@@ -110,9 +110,12 @@ def test_a_deletion_asks_first_and_says_what_goes_with_it(look: Look, demo: Demo
 def test_who_watches_reads_why_and_may_copy_the_line(chromium: Browser, demo: Demo) -> None:
     given = ["clipboard-read", "clipboard-write"]
     sight = Sight(
-        chromium, demo.endpoints["viewer_page"], COMPACT, permissions=given,
+        chromium,
+        demo.endpoints["viewer_page"],
+        COMPACT,
+        permissions=given,
         query=f"theme=light&lang=en&{WEB}",
-    )  # fmt: skip
+    )
     menu = opened(sight)
     sight.says(menu, "You are watching. Whoever has the other link drives the cluster.")
     restart = menu.get_by_role("button", name="Restart", exact=True)

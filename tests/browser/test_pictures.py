@@ -110,9 +110,12 @@ def links(library: Demo, tmp_path_factory: pytest.TempPathFactory) -> Links:
 @pytest.fixture(scope="module")
 def window(chromium: Browser, library: Demo, links: Links) -> Iterator[tuple[Sight, CDPSession]]:
     sight = Sight(
-        chromium, library.endpoints["page"], query=links["at-rest"][1], timezone_id="UTC",
+        chromium,
+        library.endpoints["page"],
+        query=links["at-rest"][1],
+        timezone_id="UTC",
         reduced_motion="reduce",
-    )  # fmt: skip
+    )
     yield sight, sight.context.new_cdp_session(sight.page)
     sight.close()
 
@@ -145,9 +148,12 @@ def seen(window: tuple[Sight, CDPSession], size: Size, theme: str, language: str
 
 @pytest.mark.parametrize("name", MOMENTS)
 def test_a_moment_looks_as_it_did(
-    window: tuple[Sight, CDPSession], links: Links, name: str,
-    pytestconfig: pytest.Config, tmp_path: Path,
-) -> None:  # fmt: skip
+    window: tuple[Sight, CDPSession],
+    links: Links,
+    name: str,
+    pytestconfig: pytest.Config,
+    tmp_path: Path,
+) -> None:
     shown(window, links[name], MOMENTS[name])
     wrong: list[str] = []
     for size in SIZES:

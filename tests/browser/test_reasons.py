@@ -46,9 +46,7 @@ DEFINITION = {
         }],
     },
 }  # fmt: skip
-CRONTAB = {
-    "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine"},
-}  # fmt: skip
+CRONTAB = {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine"}}
 
 
 @pytest.fixture(scope="module")

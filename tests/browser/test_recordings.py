@@ -104,9 +104,14 @@ def test_an_imported_file_is_kept_and_played(
     ],
 )
 def test_a_file_that_was_cut_is_played_to_the_cut_and_says_so(
-    look: Look, demo: Demo, saved: dict[str, Any], tmp_path: Path,
-    language: str, ends: str, stays: str,
-) -> None:  # fmt: skip
+    look: Look,
+    demo: Demo,
+    saved: dict[str, Any],
+    tmp_path: Path,
+    language: str,
+    ends: str,
+    stays: str,
+) -> None:
     packed = demo.get(f"/viz/v1/traces/{saved['id']}").read()
     file = tmp_path / "cut.jsonl.gz"
     file.write_bytes(packed[: len(packed) * 3 // 4])

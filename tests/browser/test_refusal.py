@@ -34,11 +34,13 @@ def test_a_student_is_refused_at_authorization_and_told_why(look: Look, demo: De
         if tab.inner_text() == "Rules":
             tab.click()
     looked_at = [
-        one for record in asking.records(demo)
-        if record["kind"] == "gate" and record["gate"] == "authorization"
+        one
+        for record in asking.records(demo)
+        if record["kind"] == "gate"
+        and record["gate"] == "authorization"
         and record["verdict"] == "deny"
         for one in record["detail"]["tries"]
-    ]  # fmt: skip
+    ]
     assert looked_at
     for one in looked_at:
         sight.says(gate, one["name"])

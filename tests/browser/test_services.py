@@ -40,12 +40,15 @@ def shy(demo: Demo, kubectl: Kubectl) -> Iterator[None]:
     container = {"name": "web", "image": "nginx", "readinessProbe": probe}
     asking.apply(
         demo,
-        json.dumps({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": "shy", "labels": {"app": "web"}},
-            "spec": {"containers": [container]},
-        }),
-    )  # fmt: skip
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "shy", "labels": {"app": "web"}},
+                "spec": {"containers": [container]},
+            }
+        ),
+    )
     yield
     kubectl("delete", "pod", "shy", "--now")
 
@@ -56,11 +59,15 @@ def nobody(demo: Demo, kubectl: Kubectl) -> Iterator[None]:
     port = {"port": 80}
     asking.apply(
         demo,
-        json.dumps({
-            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "nobody"},
-            "spec": {"selector": {"app": "nobody"}, "ports": [port]},
-        }),
-    )  # fmt: skip
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "nobody"},
+                "spec": {"selector": {"app": "nobody"}, "ports": [port]},
+            }
+        ),
+    )
     yield
     kubectl("delete", "service", "nobody")
 
@@ -101,10 +108,14 @@ def test_a_pod_that_is_ready_waits_until_a_slice_lists_it(
     since = asking.state(demo)["seq"]
     scale(demo, kubectl, 2)
     ready = next(
-        one for one in asking.records(demo, since)
-        if one["kind"] == "write" and one["resource"] == "pods" and one["namespace"] == "default"
-        and one["name"] not in others and is_ready(one["object"])
-    )  # fmt: skip
+        one
+        for one in asking.records(demo, since)
+        if one["kind"] == "write"
+        and one["resource"] == "pods"
+        and one["namespace"] == "default"
+        and one["name"] not in others
+        and is_ready(one["object"])
+    )
     name = ready["name"].rpartition("-")[2]
     sight = look(ROOMY, query=f"theme=light&lang=en&r={ready['rev']}")
     band = sight.page.get_by_role("region", name="Services")

@@ -42,15 +42,21 @@ def test_a_gate_lists_its_steps(look: Look, size: tuple[int, int]) -> None:
 
     steps = panel(sight, "prepare", "Steps").locator(".nest li")
 
-    expect(steps.locator("b")).to_have_text([
-        "podStrategy", "ObjectTyper", "NamespaceScoped", "GenerateName", "PrepareForCreate",
-        "Validate",
-    ])  # fmt: skip
+    expect(steps.locator("b")).to_have_text(
+        [
+            "podStrategy",
+            "ObjectTyper",
+            "NamespaceScoped",
+            "GenerateName",
+            "PrepareForCreate",
+            "Validate",
+        ]
+    )
     sight.says(steps.nth(4), "phase: Pending, qosClass: BestEffort")
     calls = panel(sight, "etcd", "Steps").locator(".nest li")
-    expect(calls.locator("b")).to_have_text([
-        "Create", "Versioner", "encode", "put", "Get", "decorate", "respond",
-    ])  # fmt: skip
+    expect(calls.locator("b")).to_have_text(
+        ["Create", "Versioner", "encode", "put", "Get", "decorate", "respond"]
+    )
     wide = sight.page.evaluate(
         "() => { const e = document.querySelector('.inspector .scroll');"
         " return e.scrollWidth - e.clientWidth; }"

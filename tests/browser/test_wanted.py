@@ -16,12 +16,15 @@ from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "10")
 CLAIM = {
-    "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "data"},
     "spec": {
-        "accessModes": ["ReadWriteOnce"], "storageClassName": "",
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "",
         "resources": {"requests": {"storage": "1Gi"}},
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -46,16 +46,17 @@ class Api:
         if user:
             config = yaml.safe_load((demo.data_dir / "kubeconfig").read_text())["users"][0]["user"]
             chain = where / "admin.pem"
-            chain.write_bytes(b"".join(
-                base64.b64decode(config[name])
-                for name in ("client-certificate-data", "client-key-data")
-            ))  # fmt: skip
+            chain.write_bytes(
+                b"".join(
+                    base64.b64decode(config[name])
+                    for name in ("client-certificate-data", "client-key-data")
+                )
+            )
             self._context.load_cert_chain(chain)
 
     def ask(
-        self, method: str, path: str, body: bytes | object = b"", kind: str = JSON,
-        **headers: str,
-    ) -> Answer:  # fmt: skip
+        self, method: str, path: str, body: bytes | object = b"", kind: str = JSON, **headers: str
+    ) -> Answer:
         """One request; a body that is not bytes is sent as JSON."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         connection = http.client.HTTPSConnection(

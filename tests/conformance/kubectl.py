@@ -88,9 +88,13 @@ class Kubectl:
         """Run a command to its end, whatever it says; a code below zero when it did not end."""
         try:
             done = subprocess.run(
-                [str(self.program), *self._flags, *arguments], input=given, capture_output=True,
-                text=True, timeout=WAIT_SECONDS, env={**self.environment(), **environment},
-            )  # fmt: skip
+                [str(self.program), *self._flags, *arguments],
+                input=given,
+                capture_output=True,
+                text=True,
+                timeout=WAIT_SECONDS,
+                env={**self.environment(), **environment},
+            )
         except subprocess.TimeoutExpired as late:
             said = (late.stdout or b"").decode(), (late.stderr or b"").decode()
             return Said(*said, -1)
@@ -111,9 +115,13 @@ class Kubectl:
     def open(self, *arguments: str) -> subprocess.Popen[str]:
         """A command that goes on by itself."""
         return subprocess.Popen(
-            [str(self.program), *self._flags, *arguments], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(),
-        )  # fmt: skip
+            [str(self.program), *self._flags, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.environment(),
+        )
 
     def object(self, *arguments: str) -> dict[str, Any]:
         """What `get` shows; an old program also shows the managed fields nobody asked for."""
@@ -134,9 +142,12 @@ class Kubectl:
 
     def environment(self) -> dict[str, str]:
         return {
-            **os.environ, "HOME": str(self.home), "KUBECONFIG": str(self.config),
-            "TZ": "UTC", "KUBECTL_EXTERNAL_DIFF": "diff -u -N",
-        }  # fmt: skip
+            **os.environ,
+            "HOME": str(self.home),
+            "KUBECONFIG": str(self.config),
+            "TZ": "UTC",
+            "KUBECTL_EXTERNAL_DIFF": "diff -u -N",
+        }
 
 
 def programs() -> list[Path]:

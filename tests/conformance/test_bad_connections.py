@@ -74,13 +74,17 @@ def test_a_watch_is_over_when_its_client_is_gone(api: Api) -> None:
 
 
 FRAMES = {
-    "unmasked": b"\x82\x03abc", "reserved bits": b"\xf2\x83\0\0\0\0abc",
-    "unknown opcode": b"\x83\x83\0\0\0\0abc", "a ping in parts": b"\x09\x81\0\0\0\0a",
+    "unmasked": b"\x82\x03abc",
+    "reserved bits": b"\xf2\x83\0\0\0\0abc",
+    "unknown opcode": b"\x83\x83\0\0\0\0abc",
+    "a ping in parts": b"\x09\x81\0\0\0\0a",
     "a terabyte": b"\x82\xff\0\0\1\0\0\0\0\0\0\0\0\0",
     "less than nothing": b"\x82\xff" + b"\xff" * 8 + b"\0\0\0\0",
-    "no UTF-8": b"\x81\x82\0\0\0\0\xff\xfe", "a second part first": b"\x80\x81\0\0\0\0a",
-    "half a code": b"\x88\x81\0\0\0\0a", "no code": b"\x88\x82\0\0\0\0\0\1",
-}  # fmt: skip
+    "no UTF-8": b"\x81\x82\0\0\0\0\xff\xfe",
+    "a second part first": b"\x80\x81\0\0\0\0a",
+    "half a code": b"\x88\x81\0\0\0\0a",
+    "no code": b"\x88\x82\0\0\0\0\0\1",
+}
 
 
 @pytest.mark.parametrize("what", FRAMES)

@@ -19,9 +19,13 @@ TRACES = "/viz/v1/traces/import"
 def manage(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(PROJECT / "manage.py"), *arguments],
-        capture_output=True, text=True, timeout=WAIT_SECONDS, cwd=PROJECT, check=False,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        cwd=PROJECT,
+        check=False,
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "lifecycle.settings"},
-    )  # fmt: skip
+    )
 
 
 def demo(data_dir: Path | str, *arguments: str) -> str:

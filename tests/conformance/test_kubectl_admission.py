@@ -135,8 +135,14 @@ def test_a_node_joins_by_a_bootstrap_token(guarded: Kubectl, tmp_path: Path) -> 
     has(joining(token, "auth", "whoami"), "Username {*} system:bootstrap:abcdef")
     signed = guarded.until(
         lambda said: "jws-kubeconfig-abcdef" in said,
-        "get", "cm", "cluster-info", "-n", "kube-public", "-o", "yaml",
-    )  # fmt: skip
+        "get",
+        "cm",
+        "cluster-info",
+        "-n",
+        "kube-public",
+        "-o",
+        "yaml",
+    )
     assert "jws-kubeconfig-abcdef" in signed
     joining(token, "create", "-f", "-", given=CSR.format(base64.b64encode(request).decode()))
     path = "-o", "jsonpath={.status.certificate}"
@@ -216,9 +222,11 @@ def test_limits_and_quotas_refuse_in_upstreams_words(guarded: Kubectl) -> None:
 
 def test_whoever_sends_too_many_events_has_to_wait(guarded: Kubectl) -> None:
     event = {
-        "apiVersion": "v1", "kind": "Event", "reason": "Tested",
+        "apiVersion": "v1",
+        "kind": "Event",
+        "reason": "Tested",
         "involvedObject": {"kind": "Namespace", "name": "default", "namespace": "default"},
-    }  # fmt: skip
+    }
     count = EVENTS_MAX + 2
     for start in itertools.count(step=count):  # again, if they took so long that none was too many
         sent = [

@@ -105,8 +105,11 @@ def test_the_webhook_is_asked_last_and_its_answers_count(lab: Lab) -> None:
     assert review["apiVersion"] == "authorization.k8s.io/v1"
     assert review["spec"]["user"] == "nobody"
     assert review["spec"]["resourceAttributes"] == {
-        "namespace": "default", "verb": "list", "version": "v1", "resource": "configmaps",
-    }  # fmt: skip
+        "namespace": "default",
+        "verb": "list",
+        "version": "v1",
+        "resource": "configmaps",
+    }
     assert lab.nobody.fails("get", "secrets") == (
         'Error from server (Forbidden): secrets is forbidden: User "nobody" cannot list resource '
         '"secrets" in API group "" in the namespace "default": the webhook keeps secrets'
@@ -165,16 +168,20 @@ def test_a_level_without_seats_refuses_with_429_after_a_wait(lab: Lab) -> None:
         }},
     }  # fmt: skip
     schema = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema",
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "FlowSchema",
         "metadata": {"name": "closed"},
         "spec": {
-            "matchingPrecedence": 3, "priorityLevelConfiguration": {"name": "closed"},
-            "rules": [{
-                "subjects": [{"kind": "User", "user": {"name": "kim"}}],
-                "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-            }],
+            "matchingPrecedence": 3,
+            "priorityLevelConfiguration": {"name": "closed"},
+            "rules": [
+                {
+                    "subjects": [{"kind": "User", "user": {"name": "kim"}}],
+                    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+                }
+            ],
         },
-    }  # fmt: skip
+    }
     lab.admin("create", "-f", "-", given=yaml.safe_dump_all([level, schema]))
     answer = lab.api.get("/version", Impersonate_User="kim")
     assert (answer.code, answer.header("Retry-After")) == (429, "1")
@@ -192,8 +199,10 @@ def test_the_audit_log_has_a_line_for_each_request_that_its_policy_wants(lab: La
         one for one in events if one["verb"] == "create" and one["objectRef"].get("name") == "seen"
     )
     assert (made["kind"], made["apiVersion"], made["stage"]) == (
-        "Event", "audit.k8s.io/v1", "ResponseComplete",
-    )  # fmt: skip
+        "Event",
+        "audit.k8s.io/v1",
+        "ResponseComplete",
+    )
     assert made["userAgent"].startswith("kubectl")
     assert made["sourceIPs"] == ["127.0.0.1"]
     assert made["requestObject"]["data"] == made["responseObject"]["data"] == {"a": "1"}

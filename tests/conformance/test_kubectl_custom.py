@@ -119,8 +119,12 @@ def test_describe_and_explain_know_the_kind(kubectl: Kubectl) -> None:
     assert "CronTab is a job that comes again." in kubectl("explain", "ct")
     listed = kubectl("api-resources", "--api-group=stable.example.com")
     assert listed.splitlines()[1].split() == [
-        "crontabs", "ct", "stable.example.com/v1", "true", "CronTab",
-    ]  # fmt: skip
+        "crontabs",
+        "ct",
+        "stable.example.com/v1",
+        "true",
+        "CronTab",
+    ]
 
 
 def test_apply_merges_and_says_what_it_did(kubectl: Kubectl) -> None:
@@ -183,9 +187,8 @@ def test_server_side_apply_conflicts_by_list_keys(kubectl: Kubectl) -> None:
     said = kubectl.fails("apply", "--server-side", "--field-manager=two", "-f", "-", given=other)
     assert 'conflict with "one": .spec.env[name="A"].value' in said
     kubectl(
-        "apply", "--server-side", "--force-conflicts", "--field-manager=two", "-f", "-",
-        given=other,
-    )  # fmt: skip
+        "apply", "--server-side", "--force-conflicts", "--field-manager=two", "-f", "-", given=other
+    )
     kubectl("delete", "ct", "shared-cron-object")
 
 

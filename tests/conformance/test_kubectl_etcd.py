@@ -65,9 +65,12 @@ def test_keys_are_listed_as_the_seed_does_it(kubectl: Kubectl, etcdctl: Etcdctl)
     )
     told = kubectl("-n", "kube-system", "exec", "-i", "etcd-node-1", "--", "sh", "-c", line)
     keys = told.split("\n\n")
-    for key in ("/registry/minions/node-1", "/registry/services/specs/default/kubernetes",
-                "/registry/services/endpoints/default/kubernetes",
-                "/registry/leases/kube-node-lease/node-1"):  # fmt: skip
+    for key in (
+        "/registry/minions/node-1",
+        "/registry/services/specs/default/kubernetes",
+        "/registry/services/endpoints/default/kubernetes",
+        "/registry/leases/kube-node-lease/node-1",
+    ):
         assert key in keys
     assert told.count("\n\n") == len(keys) - 1
 
@@ -82,8 +85,15 @@ def test_a_deployments_key_holds_protobuf(kubectl: Kubectl, etcdctl: Etcdctl) ->
 
 def test_a_watch_in_the_pod_sees_what_kubectl_changes(etcdctl: Etcdctl) -> None:
     kubectl = etcdctl.kubectl
-    watch = kubectl.open(*IN_POD, "etcdctl", "watch", "/registry/configmaps/etcd/", "--prefix",
-                         "--rev", str(_revision(etcdctl) + 1))  # fmt: skip
+    watch = kubectl.open(
+        *IN_POD,
+        "etcdctl",
+        "watch",
+        "/registry/configmaps/etcd/",
+        "--prefix",
+        "--rev",
+        str(_revision(etcdctl) + 1),
+    )
     try:
         kubectl("-n", "etcd", "create", "configmap", "seen", "--from-literal=a=b")
         assert isinstance(watch.stdout, io.TextIOWrapper)
@@ -118,9 +128,17 @@ def test_an_object_put_into_etcd_is_the_clusters(etcdctl: Etcdctl) -> None:
     deployment = kubectl.object("deployment", "small", "-n", "etcd")
     deployment["spec"]["replicas"] = 2
     said = kubectl(
-        "-n", "kube-system", "exec", "-i", "etcd-node-1", "--", "etcdctl", "put",
-        "/registry/deployments/etcd/small", given=json.dumps(deployment),
-    )  # fmt: skip
+        "-n",
+        "kube-system",
+        "exec",
+        "-i",
+        "etcd-node-1",
+        "--",
+        "etcdctl",
+        "put",
+        "/registry/deployments/etcd/small",
+        given=json.dumps(deployment),
+    )
     assert said == "OK\n"
     counted = ("-n", "etcd", "get", "pods", "-l", "app=small", "-o", "name")
     kubectl.until(lambda out: len(out.splitlines()) == 2, *counted)

@@ -101,8 +101,12 @@ def test_patches_of_three_types(kubectl: Kubectl) -> None:
     assert patch("strategic", beside) == done
     kubectl.until(  # the controller may write between reading and patching
         lambda out: out == "deployment.apps/web patched (no change)\n",
-        "patch", "deploy", "web", "-p", beside,
-    )  # fmt: skip
+        "patch",
+        "deploy",
+        "web",
+        "-p",
+        beside,
+    )
     assert patch("merge", '{"metadata":{"labels":{"tier":"front"}}}') == done
     assert patch("json", '[{"op":"replace","path":"/spec/replicas","value":0}]') == done
     deployment = kubectl.object("deploy", "web")

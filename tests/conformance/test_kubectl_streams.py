@@ -85,8 +85,12 @@ def test_terminal_tells_its_size(kubectl: Kubectl) -> None:
     fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     child = subprocess.Popen(
         [str(kubectl.program), "exec", "-it", "web", "--", "size"],
-        stdin=far, stdout=far, stderr=far, env=kubectl.environment(), start_new_session=True,
-    )  # fmt: skip
+        stdin=far,
+        stdout=far,
+        stderr=far,
+        env=kubectl.environment(),
+        start_new_session=True,
+    )
     seen = _until(near, b"80x24")
     fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
     child.send_signal(signal.SIGWINCH)

@@ -45,22 +45,28 @@ def configured(
 ) -> Iterator[None]:
     """A configuration of one webhook for config maps of the namespace, while the test runs."""
     rule = {
-        "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
         "resources": ["configmaps"],
-    }  # fmt: skip
+    }
     webhook = {
-        "name": "check.example.com", "rules": [rule], "sideEffects": "None",
+        "name": "check.example.com",
+        "rules": [rule],
+        "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
         "clientConfig": {"url": url, "caBundle": base64.b64encode(ca_pem.encode()).decode()},
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "hooked"}},
         "objectSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
         **fields,
-    }  # fmt: skip
+    }
     resource = f"{kind.capitalize()}WebhookConfiguration"
     made = {
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": resource,
-        "metadata": {"name": configuration}, "webhooks": [webhook],
-    }  # fmt: skip
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": resource,
+        "metadata": {"name": configuration},
+        "webhooks": [webhook],
+    }
     kubectl("create", "-f", "-", given=yaml.safe_dump(made))
     try:
         yield
@@ -171,15 +177,23 @@ def test_two_webhooks_change_the_object_and_the_first_is_asked_again(
         serving(first, folders[0]) as one,
         serving(adding("second", "here"), folders[1]) as two,
         configured(
-            space, "mutating", one.url, one.certificate.ca_pem, configuration="a-first",
+            space,
+            "mutating",
+            one.url,
+            one.certificate.ca_pem,
+            configuration="a-first",
             reinvocationPolicy="IfNeeded",
         ),
         configured(
-            space, "mutating", two.url, two.certificate.ca_pem, configuration="b-second",
+            space,
+            "mutating",
+            two.url,
+            two.certificate.ca_pem,
+            configuration="b-second",
             sideEffects="NoneOnDryRun",
             matchConditions=[{"name": "named", "expression": "object.metadata.name != 'alone'"}],
         ),
-    ):  # fmt: skip
+    ):
         space("create", "-f", "-", given=configmap("both"))
         space("create", "-f", "-", given=configmap("alone"))
         assert (len(one.asked), len(two.asked)) == (3, 1)
@@ -200,12 +214,16 @@ def test_a_condition_without_a_value_refuses_where_failures_do(
     with (
         serving(lambda request: {"allowed": True}, tmp_path) as server,
         configured(
-            space, "validating", server.url, server.certificate.ca_pem,
-            admissionReviewVersions=["v1beta1", "v1"], sideEffects="NoneOnDryRun",
+            space,
+            "validating",
+            server.url,
+            server.certificate.ca_pem,
+            admissionReviewVersions=["v1beta1", "v1"],
+            sideEffects="NoneOnDryRun",
             matchConditions=[{"name": "broken", "expression": "object.data.nothing == ''"}],
             failurePolicy="Fail",
         ),
-    ):  # fmt: skip
+    ):
         said = space.fails("create", "-f", "-", "--dry-run=server", given=configmap("one"))
         assert "expression 'object.data.nothing == ''' resulted in error: no such key: data" in said
         assert server.asked == []

@@ -157,10 +157,14 @@ def test_events_tell_the_life_of_a_pod(kubectl: Kubectl, nginx: str) -> None:
     rows = [row[1:] for row in kubectl.run("get", "events").rows()]
     told = {(row[0], row[1], row[2].split("/")[0]) for row in rows}
     assert told - {("Normal", "Killing", "pod")} == {
-        ("Normal", "Scheduled", "pod"), ("Normal", "Pulling", "pod"), ("Normal", "Pulled", "pod"),
-        ("Normal", "Created", "pod"), ("Normal", "Started", "pod"),
-        ("Normal", "SuccessfulCreate", "replicaset"), ("Normal", "ScalingReplicaSet", "deployment"),
-    }  # fmt: skip
+        ("Normal", "Scheduled", "pod"),
+        ("Normal", "Pulling", "pod"),
+        ("Normal", "Pulled", "pod"),
+        ("Normal", "Created", "pod"),
+        ("Normal", "Started", "pod"),
+        ("Normal", "SuccessfulCreate", "replicaset"),
+        ("Normal", "ScalingReplicaSet", "deployment"),
+    }
     has(
         kubectl("events", "--for", "deployment/nginx"),
         """
@@ -182,9 +186,11 @@ def test_a_watch_gets_each_row_as_it_changes(kubectl: Kubectl, nginx: str) -> No
             rows.append(_row(watch).rsplit(" ", 1)[0])
         watch.terminate()
     assert list(dict.fromkeys(rows[1:])) == [
-        "seen 0/1 Pending 0", "seen 0/1 ContainerCreating 0", "seen 1/1 Running 0",
+        "seen 0/1 Pending 0",
+        "seen 0/1 ContainerCreating 0",
+        "seen 1/1 Running 0",
         "seen 1/1 Terminating 0",
-    ]  # fmt: skip
+    ]
 
 
 def test_scale_and_set_image_and_undo(kubectl: Kubectl) -> None:

@@ -50,9 +50,12 @@ def ask(session: Session, path: str = "/", name: str = "web", port: int = 80) ->
 
 
 def execute(
-    session: Session, *command: str, name: str = "web", stdin: bytes | None = None,
+    session: Session,
+    *command: str,
+    name: str = "web",
+    stdin: bytes | None = None,
     tty: bool = False,
-) -> tuple[str, int | None]:  # fmt: skip
+) -> tuple[str, int | None]:
     """What a command writes in the pod's container `c`, and its exit code."""
 
     async def go() -> tuple[str, int | None]:

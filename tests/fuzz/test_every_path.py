@@ -30,9 +30,13 @@ HEADERS_MAX = 200  # a hundred unknown fields are a hundred warnings, and Python
 STREAMS = ("watch", "follow")
 WATCHES = "/watch/"  # nothing but a stream
 QUIET = hypothesis.settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None,
-    suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
-)  # fmt: skip
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+    phases=[hypothesis.Phase.generate],
+)
 
 
 class Caller:

@@ -26,9 +26,13 @@ from tests.conftest import FUZZ
 from tests.fuzz import servererrors
 
 QUIET = hypothesis.settings(
-    max_examples=40 * FUZZ, deadline=None, derandomize=True, database=None,
-    suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
-)  # fmt: skip
+    max_examples=40 * FUZZ,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+    phases=[hypothesis.Phase.generate],
+)
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 JSON = {"content-type": "application/json"}
 
@@ -92,10 +96,14 @@ def expressions(draw: st.DrawFn, kind: str, depth: int = 3) -> str:
 # what may stand where an expression of some type is wanted, sometimes of the wrong one
 def wanted(kind: str) -> st.SearchStrategy[str]:
     return st.one_of(
-        expressions(kind), expressions(kind, 2), expressions(kind, 1), expressions(kind, 1),
-        expressions("a"), st.text(max_size=6),
+        expressions(kind),
+        expressions(kind, 2),
+        expressions(kind, 1),
+        expressions(kind, 1),
+        expressions("a"),
+        st.text(max_size=6),
         st.sampled_from(("", "  ", "self", "(" * 300, "x" * 3000)),
-    )  # fmt: skip
+    )
 
 
 def asked(kind: str) -> st.SearchStrategy[str]:
@@ -110,9 +118,13 @@ def asked(kind: str) -> st.SearchStrategy[str]:
 # -- definitions --------------------------------------------------------------------------------
 
 VALUES: st.SearchStrategy[Any] = st.one_of(
-    st.none(), st.booleans(), st.integers(-5, 5), st.floats(-2, 2), st.text(max_size=4),
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 5),
+    st.floats(-2, 2),
+    st.text(max_size=4),
     st.sampled_from(([], {}, [1], ["a", "a"], {"whole": 1}, {"a": {"b": None}}, 2**63 - 1, 2**70)),
-)  # fmt: skip
+)
 RULE = st.fixed_dictionaries(
     {"rule": wanted("b")},
     optional={
@@ -126,7 +138,8 @@ RULE = st.fixed_dictionaries(
 )  # fmt: skip
 RULES = st.lists(RULE, max_size=2)
 LEAVES = {
-    "text": {"type": "string", "maxLength": 20}, "whole": {"type": "integer"},
+    "text": {"type": "string", "maxLength": 20},
+    "whole": {"type": "integer"},
     "items": {"type": "array", "items": {"type": "integer"}, "maxItems": 5},
     "free": {"x-kubernetes-preserve-unknown-fields": True, "type": "object"},
     "gone": {"type": "string", "nullable": True},
@@ -134,8 +147,9 @@ LEAVES = {
     "port": {"x-kubernetes-int-or-string": True},
     "when": {"type": "string", "format": "date-time"},
     "long": {"type": "string", "format": "duration"},
-    "share": {"type": "number"}, "key": {"type": "string", "format": "byte"},
-}  # fmt: skip
+    "share": {"type": "number"},
+    "key": {"type": "string", "format": "byte"},
+}
 BOUNDS = st.fixed_dictionaries(
     {},
     optional={
@@ -243,9 +257,12 @@ VARIABLES = st.lists(
 )
 VALIDATION = st.fixed_dictionaries(
     {"expression": asked("b")},
-    optional={"messageExpression": asked("s"), "message": st.text(max_size=3), "reason":
-              st.sampled_from(("Forbidden", "Invalid", "Unauthorized", "Odd"))},
-)  # fmt: skip
+    optional={
+        "messageExpression": asked("s"),
+        "message": st.text(max_size=3),
+        "reason": st.sampled_from(("Forbidden", "Invalid", "Unauthorized", "Odd")),
+    },
+)
 OBJECTS = st.sampled_from((
     "Object{{}}", "Object{{metadata: Object.metadata{{labels: {{'a': {}}}}}}}",
     "Object{{data: Object.data{{a: {}}}}}", "Object{{spec: {}}}", "Object{{data: {}}}", "{}",
@@ -260,19 +277,27 @@ PATCHES = st.sampled_from((
 ))  # fmt: skip
 MUTATION = st.one_of(
     st.builds(
-        lambda form, text: {"patchType": "ApplyConfiguration",
-                            "applyConfiguration": {"expression": form.format(text)}},
-        OBJECTS, asked("a"),
+        lambda form, text: {
+            "patchType": "ApplyConfiguration",
+            "applyConfiguration": {"expression": form.format(text)},
+        },
+        OBJECTS,
+        asked("a"),
     ),
     st.builds(
-        lambda form, text: {"patchType": "JSONPatch",
-                            "jsonPatch": {"expression": form.format(text)}},
-        PATCHES, asked("a"),
+        lambda form, text: {
+            "patchType": "JSONPatch",
+            "jsonPatch": {"expression": form.format(text)},
+        },
+        PATCHES,
+        asked("a"),
     ),
-)  # fmt: skip
-CONSTRAINTS = {"resourceRules": [{
-    "operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
-}]}  # fmt: skip
+)
+CONSTRAINTS = {
+    "resourceRules": [
+        {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+    ]
+}
 
 
 @pytest.fixture(scope="module")
@@ -296,9 +321,11 @@ def police(session: Session, kind: str, spec: dict[str, Any]) -> bool:
     path = f"{GROUP}/{kind.lower()}admissionpolicies"
     session.request("DELETE", f"{path}/fuzzed")
     body = {
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": f"{kind}AdmissionPolicy",
-        "metadata": {"name": "fuzzed"}, "spec": {"matchConstraints": CONSTRAINTS, **spec},
-    }  # fmt: skip
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": f"{kind}AdmissionPolicy",
+        "metadata": {"name": "fuzzed"},
+        "spec": {"matchConstraints": CONSTRAINTS, **spec},
+    }
     if send(session, "POST", path, body).status != 201:
         return False
     assert session.request("GET", f"{path}/fuzzed").status == 200
@@ -317,16 +344,28 @@ def test_validating_policies_are_refused_or_asked(policed: Session) -> None:
 
     @QUIET
     @hypothesis.given(
-        st.lists(VALIDATION, min_size=1, max_size=2), VARIABLES, CONDITIONS,
-        st.lists(st.fixed_dictionaries({"key": st.just("k"), "valueExpression": asked("s")}),
-                 max_size=1),
+        st.lists(VALIDATION, min_size=1, max_size=2),
+        VARIABLES,
+        CONDITIONS,
+        st.lists(
+            st.fixed_dictionaries({"key": st.just("k"), "valueExpression": asked("s")}), max_size=1
+        ),
         st.sampled_from(("Fail", "Ignore")),
-    )  # fmt: skip
+    )
     def run(validations: Any, variables: Any, conditions: Any, notes: Any, fails: str) -> None:
-        taken.append(police(policed, "Validating", {
-            "validations": validations, "variables": variables, "matchConditions": conditions,
-            "auditAnnotations": notes, "failurePolicy": fails,
-        }))  # fmt: skip
+        taken.append(
+            police(
+                policed,
+                "Validating",
+                {
+                    "validations": validations,
+                    "variables": variables,
+                    "matchConditions": conditions,
+                    "auditAnnotations": notes,
+                    "failurePolicy": fails,
+                },
+            )
+        )
 
     run()
     assert sum(taken) > 3
@@ -337,14 +376,26 @@ def test_mutating_policies_are_refused_or_asked(policed: Session) -> None:
 
     @QUIET
     @hypothesis.given(
-        st.lists(MUTATION, min_size=1, max_size=2), VARIABLES, CONDITIONS,
-        st.sampled_from(("Fail", "Ignore")), st.sampled_from(("Never", "IfNeeded")),
-    )  # fmt: skip
+        st.lists(MUTATION, min_size=1, max_size=2),
+        VARIABLES,
+        CONDITIONS,
+        st.sampled_from(("Fail", "Ignore")),
+        st.sampled_from(("Never", "IfNeeded")),
+    )
     def run(mutations: Any, variables: Any, conditions: Any, fails: str, again: str) -> None:
-        taken.append(police(policed, "Mutating", {
-            "mutations": mutations, "variables": variables, "matchConditions": conditions,
-            "failurePolicy": fails, "reinvocationPolicy": again,
-        }))  # fmt: skip
+        taken.append(
+            police(
+                policed,
+                "Mutating",
+                {
+                    "mutations": mutations,
+                    "variables": variables,
+                    "matchConditions": conditions,
+                    "failurePolicy": fails,
+                    "reinvocationPolicy": again,
+                },
+            )
+        )
 
     run()
     assert sum(taken) > 3

@@ -25,9 +25,13 @@ from tests.conftest import FUZZ
 from tests.fuzz import servererrors
 
 QUIET = hypothesis.settings(
-    max_examples=60 * FUZZ, deadline=None, derandomize=True, database=None,
-    suppress_health_check=list(hypothesis.HealthCheck), phases=[hypothesis.Phase.generate],
-)  # fmt: skip
+    max_examples=60 * FUZZ,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+    phases=[hypothesis.Phase.generate],
+)
 NAMES = st.sampled_from((
     "metadata", "labels", "annotations", "finalizers", "ownerReferences", "managedFields", "name",
     "data", "spec", "containers", "image", "env", "ports", "tolerations", "status", "uid",
@@ -35,9 +39,12 @@ NAMES = st.sampled_from((
     "apiVersion", "kind", "", "a/b~c", "é",
 ))  # fmt: skip
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 2**40), st.floats(allow_nan=False),
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 2**40),
+    st.floats(allow_nan=False),
     st.sampled_from(("", "merge", "replace", "delete", "v1", "Pod", "x", "\x00", "fuzzed")),
-)  # fmt: skip
+)
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),

@@ -21,11 +21,14 @@ WORDS = st.sampled_from((
 ))  # fmt: skip
 TEXTS = WORDS | st.text(alphabet=LETTERS, max_size=8) | st.text(max_size=6)
 VALUES = st.recursive(
-    TEXTS | st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1)
+    TEXTS
+    | st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
     | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 @hypothesis.settings(max_examples=500 * FUZZ)

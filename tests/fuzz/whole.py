@@ -25,28 +25,43 @@ PODS: dict[str, Any] = {
     "containers": [{"name": "main", "image": "nginx"}],
     "serviceAccountName": "default",
 }
-PODS |= dict.fromkeys((
-    "nodeName", "overhead", "preemptionPolicy", "priority", "priorityClassName", "runtimeClassName",
-))  # fmt: skip
+PODS |= dict.fromkeys(
+    (
+        "nodeName",
+        "overhead",
+        "preemptionPolicy",
+        "priority",
+        "priorityClassName",
+        "runtimeClassName",
+    )
+)
 APP = {"matchLabels": {"app": "whole"}, "matchExpressions": None}
 TEMPLATE = {"metadata": {"labels": {"app": "whole"}}, "spec": PODS}
 TASK = {"metadata": {"labels": {"app": "whole"}}, "spec": {**PODS, "restartPolicy": "Never"}}
 WORKLOAD = {"spec": {"selector": APP, "template": TEMPLATE}}
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 HOOK = {
-    "name": "a.example.com", "clientConfig": {"service": None, "url": "https://127.0.0.1:1/x"},
-    "rules": [RULE], "sideEffects": "None", "admissionReviewVersions": ["v1"],
-    "failurePolicy": "Ignore", "matchConditions": None,
-}  # fmt: skip
+    "name": "a.example.com",
+    "clientConfig": {"service": None, "url": "https://127.0.0.1:1/x"},
+    "rules": [RULE],
+    "sideEffects": "None",
+    "admissionReviewVersions": ["v1"],
+    "failurePolicy": "Ignore",
+    "matchConditions": None,
+}
 ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
 REQUEST = Just(storage="1Gi")
 SCHEMA = {"openAPIV3Schema": Just(type="object")}
 COLUMN = {"name": "a", "type": "string", "jsonPath": ".spec.a", "format": None}
 VERSION = {
-    "name": "v1", "served": True, "storage": True, "schema": SCHEMA,
-    "additionalPrinterColumns": [COLUMN], "selectableFields": None,
+    "name": "v1",
+    "served": True,
+    "storage": True,
+    "schema": SCHEMA,
+    "additionalPrinterColumns": [COLUMN],
+    "selectableFields": None,
     "subresources": Just(status={}),
-}  # fmt: skip
+}
 LIMITED = {"limitResponse": {"type": "Reject", "queuing": None}}
 # what must be so for an object to be one at all; None leaves a field out
 GIVEN: dict[str, dict[str, Any]] = {

@@ -234,9 +234,11 @@ def _taint(session: Session) -> None:
 def _big(session: Session, name: str, klass: str, **spec: Any) -> None:
     container = {"name": "c", "image": "nginx", "resources": {"requests": {"cpu": "3"}}}
     body = {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
         "spec": {"containers": [container], "priorityClassName": klass, **spec},
-    }  # fmt: skip
+    }
     assert session.request("POST", "/api/v1/namespaces/default/pods", body).status == 201
 
 
@@ -272,31 +274,42 @@ def _create(session: Session, user: str = "kubernetes-admin", **spec: Any) -> An
 
 
 def _pod(
-    name: str, *, image: str = "busybox", claim: str = "",
-    annotations: dict[str, str] | None = None, resources: Any = None,
-) -> str:  # fmt: skip
+    name: str,
+    *,
+    image: str = "busybox",
+    claim: str = "",
+    annotations: dict[str, str] | None = None,
+    resources: Any = None,
+) -> str:
     container = {"name": name, "image": image, "resources": resources or {}}
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}] if claim else []
-    return json.dumps({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "annotations": annotations or {}},
-        "spec": {"containers": [container], "volumes": volumes},
-    })  # fmt: skip
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "annotations": annotations or {}},
+            "spec": {"containers": [container], "volumes": volumes},
+        }
+    )
 
 
 def _job(name: str, seconds: str, *, code: str = "0") -> str:
     base = "simulation.lifecycle"
     simulated = {f"{base}/run-seconds": seconds, f"{base}/exit-code": code}
-    return json.dumps({
-        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
-        "spec": {
-            "backoffLimit": 1,
-            "template": {
-                "metadata": {"annotations": simulated},
-                "spec": {
-                    "restartPolicy": "Never",
-                    "containers": [{"name": name, "image": "busybox"}],
+    return json.dumps(
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name},
+            "spec": {
+                "backoffLimit": 1,
+                "template": {
+                    "metadata": {"annotations": simulated},
+                    "spec": {
+                        "restartPolicy": "Never",
+                        "containers": [{"name": name, "image": "busybox"}],
+                    },
                 },
             },
-        },
-    })  # fmt: skip
+        }
+    )

@@ -241,7 +241,9 @@ def _node(script: Path, *arguments: object) -> Any:
     assert node, "node is not here; the page's model is tested with it (Debian: nodejs)"
     ran = subprocess.run(
         [node, str(script), *map(str, arguments)],
-        capture_output=True, text=True, timeout=SECONDS_MAX,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+    )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)

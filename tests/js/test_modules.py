@@ -58,7 +58,10 @@ def run(file: Path, traces: Path) -> None:
     node = shutil.which("node")
     assert node, "these tests need node on the PATH: tests/setup installs it"
     ran = subprocess.run(
-        [node, "--test", str(file)], capture_output=True, text=True, timeout=SECONDS_MAX,
+        [node, "--test", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
         env={**os.environ, "TRACES": str(traces)},
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, f"\n{ran.stdout}{ran.stderr}"

@@ -79,8 +79,11 @@ SMALLEST: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
     "memory": ({}, ("--pods", "2")),
     "api": (
         {
-            "api_load.CONNECTIONS": 2, "api_load.CREATES": 20, "api_load.READS": 5,
-            "api_load.WATCHES": 3, "api_load.WRITES": 2,
+            "api_load.CONNECTIONS": 2,
+            "api_load.CREATES": 20,
+            "api_load.READS": 5,
+            "api_load.WATCHES": 3,
+            "api_load.WRITES": 2,
         },
         (),
     ),
@@ -88,7 +91,7 @@ SMALLEST: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
     "attack": ({"attack.SECONDS": 1}, ("--only", "logs")),
     "hang": ({}, ()),
     "churn": ({"churn.WARM_CYCLES": 2, "churn.CYCLES_AN_HOUR": 2}, ("--hours", "1")),
-}  # fmt: skip
+}
 SMALL = """
 import importlib, json, runpy, sys
 for name, value in json.loads(sys.argv.pop(1)).items():

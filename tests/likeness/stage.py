@@ -175,10 +175,15 @@ class Stage(labs.Lab):
             name_said = what.get("said", meta.name_of(owner))
             kept = {"name": name_said, "uid": meta.uid_of(owner)}
             owners.append({"apiVersion": "v1", "kind": "ConfigMap", **kept})
-        self.create("configmaps", {
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": name, "ownerReferences": owners},
-        }, namespace)  # fmt: skip
+        self.create(
+            "configmaps",
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": name, "ownerReferences": owners},
+            },
+            namespace,
+        )
 
     def _run_and_beat(self, what: dict[str, Any]) -> None:
         """Time in which these nodes are heard."""

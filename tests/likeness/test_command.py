@@ -42,9 +42,12 @@ def test_it_says_how_it_is_used(capsys: pytest.CaptureFixture[str]) -> None:
 def test_make_passes_on_what_it_is_given(given: tuple[str, ...], asked: str) -> None:
     told = subprocess.run(
         ["make", "--dry-run", "VENV_DEV=v", "likeness", *given],
-        capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": "/usr/bin:/bin"},
         cwd=pathlib.Path(__file__).parents[2],
-    ).stdout  # fmt: skip
+    ).stdout
     assert told.splitlines()[-1].strip() == f"v/bin/python -m tests.likeness {asked}"
 
 

@@ -38,9 +38,12 @@ class Asked:
     def ask(self, one: Read) -> record.Answer:
         body = one.body.encode("latin-1") or None
         answer = self._session.request(
-            one.verb, one.path, body, headers={k.lower(): v for k, v in one.headers.items()},
+            one.verb,
+            one.path,
+            body,
+            headers={k.lower(): v for k, v in one.headers.items()},
             settle=False,
-        )  # fmt: skip
+        )
         if not answer.done:
             self._session.settle()
         if "watch" in one.path and answer.status == 200:

@@ -108,10 +108,13 @@ class Run:
         self.operations.update({key: [] for key in keys})
         done = threading.Semaphore(0)
         clients = [
-            threading.Thread(target=self._client, args=(random.Random(self.chance.random()), keys,
-                                                        done), daemon=True)
+            threading.Thread(
+                target=self._client,
+                args=(random.Random(self.chance.random()), keys, done),
+                daemon=True,
+            )
             for _ in range(CLIENTS)
-        ]  # fmt: skip
+        ]
         for client in clients:
             client.start()
         for _ in range(self.chance.randrange(CLIENTS * OPERATIONS // 2)):
@@ -220,9 +223,14 @@ class Run:
             time.sleep(0.05)
 
     def _operate(
-        self, connection: Connection, key: str, kind: str,
-        known: dict[str, tuple[str | None, int]] | None, expected: str | None, revision: int,
-    ) -> bool:  # fmt: skip
+        self,
+        connection: Connection,
+        key: str,
+        kind: str,
+        known: dict[str, tuple[str | None, int]] | None,
+        expected: str | None,
+        revision: int,
+    ) -> bool:
         """One operation, written down; whether it was answered."""
         value = f"v{next(self._values)}" if kind in (lin.CREATE, lin.PUT, lin.CAS) else None
         began = Operation(time.monotonic(), 0.0, kind, lin.UNKNOWN, value, expected)
@@ -286,9 +294,11 @@ class Run:
                 obj = told["object"]
                 assert told["type"] != "ERROR", f"the watch ended with {obj}"
                 yield Event(
-                    told["type"], obj["metadata"].get("name", ""),
-                    (obj.get("data") or {}).get("value"), int(obj["metadata"]["resourceVersion"]),
-                )  # fmt: skip
+                    told["type"],
+                    obj["metadata"].get("name", ""),
+                    (obj.get("data") or {}).get("value"),
+                    int(obj["metadata"]["resourceVersion"]),
+                )
         finally:
             connection.close()
 
@@ -327,9 +337,11 @@ class Run:
             if not gone <= deletes.count(key) <= maybe:
                 found.append(f"{gone} to {maybe} deletes of {key}, seen {deletes.count(key)}")
         written = {
-            (key, one.value) for key, history in self.operations.items() for one in history
+            (key, one.value)
+            for key, history in self.operations.items()
+            for one in history
             if one.outcome in (lin.OK, lin.UNKNOWN)
-        }  # fmt: skip
+        }
         found += [
             f"seen, but written by nobody: {seen[one]}" for one in sorted(set(seen) - written)
         ]

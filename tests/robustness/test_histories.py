@@ -48,9 +48,13 @@ def test_a_store_of_an_earlier_moment_is_found(tmp_path: Path) -> None:
 
 
 def op(
-    start: float, end: float, kind: str, outcome: str,
-    value: str | None = None, expected: str | None = None,
-) -> Operation:  # fmt: skip
+    start: float,
+    end: float,
+    kind: str,
+    outcome: str,
+    value: str | None = None,
+    expected: str | None = None,
+) -> Operation:
     done = Operation(start, end, kind, outcome, value, expected)
     return lin.unknown(done) if outcome == lin.UNKNOWN else done
 

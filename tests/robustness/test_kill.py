@@ -138,8 +138,11 @@ def test_kill_while_300_pods_start(start: Callable[[], Demo], tmp_path: Path, wh
     assert client.has_all()
     until(runs(client, 280 + singles), f"not all of {280 + singles} pods run")
     assert client.has_all()
-    owners = [one["metadata"]["ownerReferences"][0]["name"] for one in client.items(PODS)
-              if "ownerReferences" in one["metadata"]]  # fmt: skip
+    owners = [
+        one["metadata"]["ownerReferences"][0]["name"]
+        for one in client.items(PODS)
+        if "ownerReferences" in one["metadata"]
+    ]
     sets = {one["metadata"]["name"]: one["status"]["readyReplicas"] for one in client.items(SETS)}
     assert {name: owners.count(name) for name in owners} == sets
     assert set(sets.values()) == {140}

@@ -36,9 +36,11 @@ MANY = bodies.VALUES_MAX + 1
 
 def policy(expressions: list[str]) -> dict[str, Any]:
     rule = {
-        "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
         "resources": ["configmaps"],
-    }  # fmt: skip
+    }
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
@@ -84,9 +86,7 @@ def definition(rules: int) -> dict[str, Any]:
     spec = {"type": "object", "properties": fields, "x-kubernetes-validations": written}
     schema = {"type": "object", "properties": {"spec": spec}}
     names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-    version = {
-        "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
-    }  # fmt: skip
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -142,9 +142,11 @@ def test_a_selector_of_too_many_requirements_is_refused() -> None:
     assert session.request("GET", f"{CONFIGMAPS}?labelSelector={terms}").status == 200
     many = [{"key": f"k{n}", "operator": "DoesNotExist"} for n in range(201)]
     budget = {
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"},
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "a"},
         "spec": {"maxUnavailable": 1, "selector": {"matchExpressions": many}},
-    }  # fmt: skip
+    }
     path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
     answer = session.request("POST", path, budget)
     assert answer.status == 422 and "must have at most 200 items" in answer.json()["message"]
@@ -253,9 +255,11 @@ SERVICES = "/api/v1/namespaces/default/services"
 
 def service(ports: list[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "many"},
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "many"},
         "spec": {"ports": ports},
-    }  # fmt: skip
+    }
 
 
 def kept(count: int) -> dict[str, Any]:

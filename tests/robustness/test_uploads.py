@@ -55,28 +55,26 @@ def empty_lines(count: int) -> Iterator[bytes]:
 READS_MEANWHILE = {"long lines": 20, "empty lines": 5}
 # what is uploaded, and why it is refused; nothing is wrong with a record that holds many lists
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
-    "long lines": (
-        lambda: packed(long_lines(180, 3 * MIB)), "at most 536870912 bytes, unpacked",
-    ),
+    "long lines": (lambda: packed(long_lines(180, 3 * MIB)), "at most 536870912 bytes, unpacked"),
     "one line": (
-        lambda: packed([line(full(1, 1)), *[b"x" * MIB] * 1000]), "line 2: longer than 8388608",
+        lambda: packed([line(full(1, 1)), *[b"x" * MIB] * 1000]),
+        "line 2: longer than 8388608",
     ),
     "lists": (lambda: packed(lists(7 * MIB)), ""),
     "a header": (
-        lambda: packed([line({**full(1, 1), "more": "x" * 7 * MIB})]), "line 1: a header has at",
+        lambda: packed([line({**full(1, 1), "more": "x" * 7 * MIB})]),
+        "line 1: a header has at",
     ),
     "nested": (
         lambda: packed([line(full(1, 1)), line(record(1))[:-2] + b', "x": ' + b"[" * 1_000_000]),
         "line 2: nested too deeply",
     ),
-    "empty lines": (
-        lambda: packed(empty_lines(500 * MIB)), "a trace has at most 2000000 records",
-    ),
+    "empty lines": (lambda: packed(empty_lines(500 * MIB)), "a trace has at most 2000000 records"),
     "members": (
         lambda: gzip.compress(line(full(1, 1))) + gzip.compress(b"") * 200_000,
         "at most 10000 members of gzip",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,13 @@ from lifecycle.hosting import options, preparation
 
 URL = "https://127.0.0.1:6443"
 GARBAGE = {
-    "nothing": b"", "text": b"garbage\nmore\n", "no text": b"\xff\xfe\0\n", "zeros": bytes(100),
+    "nothing": b"",
+    "text": b"garbage\nmore\n",
+    "no text": b"\xff\xfe\0\n",
+    "zeros": bytes(100),
     "half of a certificate": b"-----BEGIN CERTIFICATE-----\nMIIB\n",
     "a key that is none": b"-----BEGIN EC PRIVATE KEY-----\nMIIB\n-----END EC PRIVATE KEY-----\n",
-}  # fmt: skip
+}
 MADE_AGAIN = ("kubeconfig", "kubeconfigs/student", "pki/sa.pub")  # never read
 
 Make = Callable[[], None]

@@ -243,9 +243,11 @@ def test_garbage_in_the_file_of_tokens_is_told_with_its_line(
 def test_on_a_network_there_are_two_links_by_tls_and_a_warning() -> None:
     known: dict[str, Any] = dict.fromkeys(preparation.Prepared.__struct_fields__)
     known.update(
-        on_loopback=False, tokens=TOKENS, http_url="http://10.0.0.5:8000",
+        on_loopback=False,
+        tokens=TOKENS,
+        http_url="http://10.0.0.5:8000",
         network_url="https://10.0.0.5:6443",
-    )  # fmt: skip
+    )
     prepared = preparation.Prepared(**known)
     said = prepared.links()
     assert f"https://10.0.0.5:6443/?token={TOKENS['driver']}\n" in said

@@ -25,10 +25,12 @@ def definition(plural: str) -> dict[str, Any]:
     return {
         "metadata": {"name": f"{plural}.example.com"},
         "spec": {
-            "group": "example.com", "names": {**names, "listKind": f"{names['kind']}List"},
-            "scope": "Namespaced", "versions": [version],
+            "group": "example.com",
+            "names": {**names, "listKind": f"{names['kind']}List"},
+            "scope": "Namespaced",
+            "versions": [version],
         },
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +40,11 @@ def session() -> Session:
     for plural in ("things", "thingsafes"):
         assert session.request("POST", CRDS, definition(plural)).status == 201
         body = {
-            "apiVersion": "example.com/v1", "kind": plural.title(), "metadata": {"name": "a"},
+            "apiVersion": "example.com/v1",
+            "kind": plural.title(),
+            "metadata": {"name": "a"},
             "value": f"value-of-{plural}",
-        }  # fmt: skip
+        }
         path = f"/apis/example.com/v1/namespaces/default/{plural}"
         assert session.request("POST", path, body).status == 201
     rule = {"apiGroups": ["example.com"], "resources": ["things"], "verbs": ["list", "watch"]}

@@ -78,9 +78,13 @@ class Planted:
         ask("GET", f"/api/v1/pods?access_token={QUERY}")
         ask("GET", f"/api/v1/pods?limit=1&access%5Ftoken={QUERY}")
         named = {"token-id": "abcdef", "token-secret": BOOTSTRAP}
-        ask("POST", "/api/v1/namespaces/kube-system/secrets",
-            secret("bootstrap-token-abcdef", type="bootstrap.kubernetes.io/token",
-                   stringData=named))  # fmt: skip
+        ask(
+            "POST",
+            "/api/v1/namespaces/kube-system/secrets",
+            secret(
+                "bootstrap-token-abcdef", type="bootstrap.kubernetes.io/token", stringData=named
+            ),
+        )
         ask("DELETE", f"{SECRETS}/b")
 
     def ask(self, action: str, **args: Any) -> bytes:
@@ -92,10 +96,16 @@ class Planted:
         return [
             value
             for value in self.values
-            for form in (value, b64(value), b64(b64(value)), value.encode().hex(),
-                         b64(value).encode().hex(), orjson.dumps(b64(value)).hex())
+            for form in (
+                value,
+                b64(value),
+                b64(b64(value)),
+                value.encode().hex(),
+                b64(value).encode().hex(),
+                orjson.dumps(b64(value)).hex(),
+            )
             if form.lower() in text
-        ]  # fmt: skip
+        ]
 
 
 @pytest.fixture(scope="module")

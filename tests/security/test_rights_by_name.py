@@ -36,10 +36,12 @@ BOUND = {
 SPECS: dict[str, Any] = {
     "apiservices.apiregistration.k8s.io": {"group": "planted.io", "version": "v1"},
     "customresourcedefinitions.apiextensions.k8s.io": {
-        "group": "planted.io", "versions": [], "scope": "Cluster",
+        "group": "planted.io",
+        "versions": [],
+        "scope": "Cluster",
         "names": {"plural": "plants", "kind": "Plant"},
     },
-}  # fmt: skip
+}
 SELECTED = "fieldSelector=metadata.name"
 QUERIES = (
     "", "watch=1", f"{SELECTED}={MINE}", f"{SELECTED}={OTHER}", f"{SELECTED}={MINE}&watch=1",
@@ -121,10 +123,15 @@ def test_writes_with_rights_by_name_change_that_object_only(session: Session) ->
         for path in routes(info, QUERIES[2:3]):
             for method in WRITES:
                 answer = session.request(
-                    method, path, body, user=USER, settle=False,
+                    method,
+                    path,
+                    body,
+                    user=USER,
+                    settle=False,
                     headers={"content-type": "application/merge-patch+json"}
-                    if method == "PATCH" else None,
-                )  # fmt: skip
+                    if method == "PATCH"
+                    else None,
+                )
                 assert not read(answer), (method, path)
                 answer.cancel()
     session.settle()

@@ -66,9 +66,15 @@ def test_every_route_has_a_rule_for_each_of_its_methods() -> None:
 
 
 def paths() -> list[str]:
-    return sorted("/" + route.replace("<str:cluster>", "demo").replace("<int:seq>", "1")
-                  .replace("<str:trace>", "none").replace("<str:namespace>", "default")
-                  .replace("<str:name>", "none") for route in urls())  # fmt: skip
+    return sorted(
+        "/"
+        + route.replace("<str:cluster>", "demo")
+        .replace("<int:seq>", "1")
+        .replace("<str:trace>", "none")
+        .replace("<str:namespace>", "default")
+        .replace("<str:name>", "none")
+        for route in urls()
+    )
 
 
 def forged(demo: Demo, kind: str) -> dict[str, str]:
@@ -131,9 +137,14 @@ def test_every_route_lets_in_those_who_may(
             if role == "driver" or (reads and path in PUBLIC - {"/"}):
                 right = status not in (401, 403)
             elif role == "viewer":
-                known = reads and path.rpartition("/")[2] not in ("control", "console", "apply",
-                                                                  "request", "openapi",
-                                                                  "import")  # fmt: skip
+                known = reads and path.rpartition("/")[2] not in (
+                    "control",
+                    "console",
+                    "apply",
+                    "request",
+                    "openapi",
+                    "import",
+                )
                 right = (status not in (401, 403)) if known else status == 403
             else:
                 right = status == 401
@@ -205,8 +216,15 @@ def test_a_program_may_name_its_token_in_the_address_of_the_feed_only(demo: Demo
 
 def origins(demo: Demo) -> list[str]:
     port = demo.authority[1]
-    return ["http://evil.example", "null", "", f"http://127.0.0.1:{port + 1}", "file://",
-            f"http://127.0.0.1.evil.example:{port}", f"http://localhost:{port}"]  # fmt: skip
+    return [
+        "http://evil.example",
+        "null",
+        "",
+        f"http://127.0.0.1:{port + 1}",
+        "file://",
+        f"http://127.0.0.1.evil.example:{port}",
+        f"http://localhost:{port}",
+    ]
 
 
 @pytest.mark.parametrize("who", ["a driver's session", "a driver's token"])

@@ -50,9 +50,12 @@ def measure() -> dict[str, float]:
     after = recorder.seq, cluster.store.revision, kernel.steps, host.commits
     records, revisions, steps, commits = (new - old for new, old in zip(after, before, strict=True))
     per_pod = {
-        "requests": requests, "records": records, "revisions": revisions, "kernel steps": steps,
+        "requests": requests,
+        "records": records,
+        "revisions": revisions,
+        "kernel steps": steps,
         "bytes of trace": sum(map(len, segments)),
-    }  # fmt: skip
+    }
     return {
         **{name: round(value / PODS, 2) for name, value in per_pod.items()},
         "commits of the run": commits,

@@ -100,9 +100,11 @@ CLAIM = {
     "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}},
 }
 PROBED = {
-    "name": "c", "image": "nginx", "readinessProbe": {"httpGet": {"port": 80}, "periodSeconds": 1},
+    "name": "c",
+    "image": "nginx",
+    "readinessProbe": {"httpGet": {"port": 80}, "periodSeconds": 1},
     "livenessProbe": {"exec": {"command": ["cat", "/etc/hostname"]}},
-}  # fmt: skip
+}
 LIVES: dict[str, tuple[str, dict[str, Any]]] = {
     "a server": ("Deployment", pod(container(image="nginx"))),
     "commands": ("Deployment", pod(SLEEP)),

@@ -94,9 +94,11 @@ def marks() -> dict[str, float]:
     running = [
         record["t"]
         for record in session.records()
-        if record["seq"] > mark and record["kind"] == "write" and record["resource"] == "pods"
+        if record["seq"] > mark
+        and record["kind"] == "write"
+        and record["resource"] == "pods"
         and record["object"]["status"].get("phase") == "Running"
-    ]  # fmt: skip
+    ]
     times = [
         begun(found, "create", "replicasets.apps")[0], pods[0], pods[2], bindings[0], bindings[2],
         begun(found, "patch", "pods", "status")[0], running[0], running[2],

@@ -118,8 +118,11 @@ def same(world: World, host: ClusterHost) -> bool:
     while kernel.steps < ours.kernel.steps and not kernel.frozen:
         assert kernel.run_ready(1) or kernel.fire_timer(kernels.FOREVER, jump=False)
     return (ours.kernel.steps, ours.rand.state, ours.store.revision, ours.recorder.seq) == (
-        kernel.steps, theirs.rand.state, theirs.store.revision, theirs.recorder.seq
-    )  # fmt: skip
+        kernel.steps,
+        theirs.rand.state,
+        theirs.store.revision,
+        theirs.recorder.seq,
+    )
 
 
 @pytest.mark.parametrize("speed", [0.1, 1.0, 20.0])

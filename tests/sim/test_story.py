@@ -80,24 +80,39 @@ def test_every_write_request_passes_the_eleven_gates_in_order(
         one["gate"] for one in records if one["kind"] == "gate" and one["span"] == request["seq"]
     ]
     assert gates == [
-        "authentication", "audit", "flowcontrol", "authorization", "routing", "decode",
-        "mutating", "prepare", "validation", "validating", "etcd",
-    ]  # fmt: skip
+        "authentication",
+        "audit",
+        "flowcontrol",
+        "authorization",
+        "routing",
+        "decode",
+        "mutating",
+        "prepare",
+        "validation",
+        "validating",
+        "etcd",
+    ]
 
 
 def test_the_service_account_plugin_is_told_with_the_patch_it_made(
     records: list[dict[str, Any]],
 ) -> None:
     created = next(
-        one for one in records
-        if one["kind"] == "request" and one["resource"] == "pods" and one["verb"] == "create"
+        one
+        for one in records
+        if one["kind"] == "request"
+        and one["resource"] == "pods"
+        and one["verb"] == "create"
         and not one["subresource"]
-    )  # fmt: skip
+    )
     plugin = next(
-        one for one in records
-        if one["kind"] == "plugin" and one["span"] == created["seq"]
-        and one["plugin"] == "ServiceAccount" and one["phase"] == "mutating"
-    )  # fmt: skip
+        one
+        for one in records
+        if one["kind"] == "plugin"
+        and one["span"] == created["seq"]
+        and one["plugin"] == "ServiceAccount"
+        and one["phase"] == "mutating"
+    )
     assert plugin["verdict"] == "change"
     assert any(op["path"].startswith("/spec/volumes") for op in plugin["ops"])
     assert created["client"] == "replicaset"
@@ -122,10 +137,12 @@ def test_the_running_container_leads_back_to_the_command(
     run: Session, records: list[dict[str, Any]]
 ) -> None:
     running = next(
-        one["rev"] for one in records
-        if one["kind"] == "write" and one["resource"] == "pods"
+        one["rev"]
+        for one in records
+        if one["kind"] == "write"
+        and one["resource"] == "pods"
         and one["object"]["status"]["phase"] == "Running"
-    )  # fmt: skip
+    )
     chain = chain_back(records, running)
     assert chain[0].startswith("kubelet/node-") and chain[0].endswith("patch pods")
     assert chain[1] == "scheduler create pods"
@@ -177,10 +194,13 @@ def test_a_student_is_refused_elsewhere_and_the_trace_shows_the_rules_looked_at(
         'in API group "apps" in the namespace "default"'
     )
     gate = next(
-        one for one in session.records()
-        if one["kind"] == "gate" and one["gate"] == "authorization" and one["verdict"] == "deny"
+        one
+        for one in session.records()
+        if one["kind"] == "gate"
+        and one["gate"] == "authorization"
+        and one["verdict"] == "deny"
         and "student" in one["detail"]["message"]
-    )  # fmt: skip
+    )
     rbac = next(one for one in gate["detail"]["tries"] if one["name"] == "RBAC")
     assert rbac["detail"]["bindings"] and rbac["detail"]["smallest_rule"]
 
@@ -205,9 +225,11 @@ def test_a_pod_no_node_can_take_stays_pending_until_a_node_can() -> None:
         "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
     session.request(
-        "PATCH", "/api/v1/nodes/node-2", {"metadata": {"labels": {"disk": "ssd"}}},
+        "PATCH",
+        "/api/v1/nodes/node-2",
+        {"metadata": {"labels": {"disk": "ssd"}}},
         headers={"content-type": "application/merge-patch+json"},
-    )  # fmt: skip
+    )
     assert pods(session)[0]["spec"]["nodeName"] == "node-2"
     assert pods(session)[0]["status"]["phase"] == "Running"
 
@@ -216,15 +238,18 @@ def test_a_tainted_node_is_left_out_with_upstreams_words() -> None:
     session = Session()
     taint = {"spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]}}
     session.request(
-        "PATCH", "/api/v1/nodes/node-3", taint,
+        "PATCH",
+        "/api/v1/nodes/node-3",
+        taint,
         headers={"content-type": "application/merge-patch+json"},
-    )  # fmt: skip
+    )
     session.request("POST", DEPLOYMENTS, deployment(replicas=2))
     assert {pod["spec"]["nodeName"] for pod in pods(session)} == {"node-1", "node-2"}
     failed = next(
-        one["detail"]["failed"] for one in session.records()
+        one["detail"]["failed"]
+        for one in session.records()
         if one["kind"] == "schedule" and one["phase"] == "filter"
-    )  # fmt: skip
+    )
     assert failed == {
         "node-3": ["TaintToleration", "node(s) had untolerated taint {dedicated: gpu}"]
     }

@@ -37,8 +37,10 @@ def test_lines_of_python_are_short() -> None:
     """By ruff, which knows the few blocks that are marked because they are somebody's output."""
     ran = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--select=E501", "--output-format=concise", "."],
-        cwd=sources.ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=sources.ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert ran.returncode == 0, f"\n{ran.stdout}{ran.stderr}"
 
 

@@ -15,9 +15,12 @@ from tests.apiserver_app.cluster import bare_session
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 RULE: Object = {
-    "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
-    "resources": ["configmaps"], "scope": "*",
-}  # fmt: skip
+    "operations": ["CREATE"],
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "resources": ["configmaps"],
+    "scope": "*",
+}
 # what a server makes of a review's request: the response, or bytes, or a status code
 Decide = Callable[[Object], Any]
 
@@ -60,28 +63,50 @@ class Lab:
         if name not in self._decide:
             metadata = {"name": name, "namespace": "hooks"}
             root = "/api/v1/namespaces/hooks"
-            self.create(f"{root}/services", {
-                "apiVersion": "v1", "kind": "Service", "metadata": metadata,
-                "spec": {"ports": [{"port": 443, "targetPort": 8443}]},
-            })  # fmt: skip
-            self.create(f"{root}/serviceaccounts", {
-                "apiVersion": "v1", "kind": "ServiceAccount",
-                "metadata": {**metadata, "name": "default"},
-            })  # fmt: skip
-            answer = self.create(f"{root}/pods", {
-                "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
-                "spec": {"containers": [{"name": "main", "image": name}]},
-            })  # fmt: skip
+            self.create(
+                f"{root}/services",
+                {
+                    "apiVersion": "v1",
+                    "kind": "Service",
+                    "metadata": metadata,
+                    "spec": {"ports": [{"port": 443, "targetPort": 8443}]},
+                },
+            )
+            self.create(
+                f"{root}/serviceaccounts",
+                {
+                    "apiVersion": "v1",
+                    "kind": "ServiceAccount",
+                    "metadata": {**metadata, "name": "default"},
+                },
+            )
+            answer = self.create(
+                f"{root}/pods",
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": metadata,
+                    "spec": {"containers": [{"name": "main", "image": name}]},
+                },
+            )
             assert answer.status == 201, answer.text
-            self.create("/apis/discovery.k8s.io/v1/namespaces/hooks/endpointslices", {
-                "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
-                "metadata": {**metadata, "labels": {"kubernetes.io/service-name": name}},
-                "addressType": "IPv4", "ports": [{"name": "", "port": 8443}],
-                "endpoints": [{
-                    "addresses": ["10.244.0.5"], "conditions": {"ready": True},
-                    "targetRef": {"kind": "Pod", "namespace": "hooks", "name": name},
-                }],
-            })  # fmt: skip
+            self.create(
+                "/apis/discovery.k8s.io/v1/namespaces/hooks/endpointslices",
+                {
+                    "apiVersion": "discovery.k8s.io/v1",
+                    "kind": "EndpointSlice",
+                    "metadata": {**metadata, "labels": {"kubernetes.io/service-name": name}},
+                    "addressType": "IPv4",
+                    "ports": [{"name": "", "port": 8443}],
+                    "endpoints": [
+                        {
+                            "addresses": ["10.244.0.5"],
+                            "conditions": {"ready": True},
+                            "targetRef": {"kind": "Pod", "namespace": "hooks", "name": name},
+                        }
+                    ],
+                },
+            )
         self._decide[name], self._seconds[name] = decide, seconds
 
     def kill(self, name: str) -> None:

@@ -17,12 +17,14 @@ from apiserver_app.machinery.meta import Object
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import PODS, pod
 
-KUBECONFIG = yaml.safe_dump({
-    "clusters": [{"name": "it", "cluster": {"server": "https://127.0.0.1:8443/policy"}}],
-    "users": [{"name": "me", "user": {"token": "secret"}}],
-    "contexts": [{"name": "go", "context": {"cluster": "it", "user": "me"}}],
-    "current-context": "go",
-})  # fmt: skip
+KUBECONFIG = yaml.safe_dump(
+    {
+        "clusters": [{"name": "it", "cluster": {"server": "https://127.0.0.1:8443/policy"}}],
+        "users": [{"name": "me", "user": {"token": "secret"}}],
+        "contexts": [{"name": "go", "context": {"cluster": "it", "user": "me"}}],
+        "current-context": "go",
+    }
+)
 
 
 def given(**fields: Any) -> Given:

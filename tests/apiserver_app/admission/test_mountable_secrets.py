@@ -62,8 +62,10 @@ def test_an_account_that_says_so_lends_its_own_secrets_only(
     cluster: Cluster, spec: Any, where: str
 ) -> None:
     for name, secret, why in (
-        ("strict", "theirs", f"{where} {WHY}"), ("strict", "mine", ""), ("lax", "theirs", ""),
-    ):  # fmt: skip
+        ("strict", "theirs", f"{where} {WHY}"),
+        ("strict", "mine", ""),
+        ("lax", "theirs", ""),
+    ):
         assert said(cluster, pod(serviceAccountName=name, **spec(secret))) == why
 
 
@@ -79,9 +81,12 @@ def test_pull_secrets_are_the_accounts_too(cluster: Cluster) -> None:
 
 def test_an_ephemeral_container_uses_no_other_secret(cluster: Cluster) -> None:
     for name, why in (
-        ("strict", 'ephemeral container c with envVar E referencing secret.secretName="theirs" '
-         + WHY), ("lax", ""),
-    ):  # fmt: skip
+        (
+            "strict",
+            'ephemeral container c with envVar E referencing secret.secretName="theirs" ' + WHY,
+        ),
+        ("lax", ""),
+    ):
         old = pod(serviceAccountName=name)
         new = pod(serviceAccountName=name, ephemeralContainers=[env("theirs")])
         how = {"old": old, "operation": UPDATE, "subresource": "ephemeralcontainers"}

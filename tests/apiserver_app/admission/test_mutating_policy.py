@@ -12,9 +12,11 @@ from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 RULE: Object = {
-    "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
     "resources": ["configmaps"],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +41,16 @@ class Policies:
 
     def make(self, name: str, *mutations: Object, **spec: Any) -> Answer:
         made = {
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy",
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "MutatingAdmissionPolicy",
             "metadata": {"name": name},
             "spec": {
-                "matchConstraints": {"resourceRules": [RULE]}, "mutations": list(mutations),
-                "reinvocationPolicy": "Never", **spec,
+                "matchConstraints": {"resourceRules": [RULE]},
+                "mutations": list(mutations),
+                "reinvocationPolicy": "Never",
+                **spec,
             },
-        }  # fmt: skip
+        }
         return self.session.request("POST", f"{GROUP}/mutatingadmissionpolicies", made)
 
     def bind(self, name: str, *mutations: Object, **spec: Any) -> None:
@@ -79,14 +84,15 @@ def policies(newer: Session) -> Any:
 
 
 def test_apply_configuration_is_merged(policies: Policies) -> None:
-    policies.bind("mark", applies(
-        'Object{metadata: Object.metadata{labels: Object.metadata.labels{env: "prod", '
-        "`example.com/name`: object.metadata.name}}}"
-    ))  # fmt: skip
+    policies.bind(
+        "mark",
+        applies(
+            'Object{metadata: Object.metadata{labels: Object.metadata.labels{env: "prod", '
+            "`example.com/name`: object.metadata.name}}}"
+        ),
+    )
     stored = policies.create(app="web").json()
-    assert stored["metadata"]["labels"] == {
-        "app": "web", "env": "prod", "example.com/name": "one",
-    }  # fmt: skip
+    assert stored["metadata"]["labels"] == {"app": "web", "env": "prod", "example.com/name": "one"}
     record = next(
         one
         for one in policies.session.records()
@@ -98,11 +104,14 @@ def test_apply_configuration_is_merged(policies: Policies) -> None:
 
 
 def test_json_patch_is_carried_out_unless_its_test_fails(policies: Policies) -> None:
-    policies.bind("patch", patches(
-        '[JSONPatch{op: "test", path: "/metadata/labels/app", value: "web"}, '
-        'JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a.b/c"), '
-        'value: "yes"}]'
-    ))  # fmt: skip
+    policies.bind(
+        "patch",
+        patches(
+            '[JSONPatch{op: "test", path: "/metadata/labels/app", value: "web"}, '
+            'JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a.b/c"), '
+            'value: "yes"}]'
+        ),
+    )
     assert policies.create(app="web").json()["metadata"]["labels"] == {
         "a.b/c": "yes",
         "app": "web",

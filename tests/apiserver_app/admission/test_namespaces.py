@@ -107,8 +107,13 @@ def test_quota_on_cpu_wants_every_container_to_name_it(cluster: Cluster) -> None
 
 def test_quota_on_cpu_adds_up_exactly(cluster: Cluster) -> None:
     _quota(cluster, {"requests.cpu": "1"})
-    cluster.reader.put("pods", {**with_resources(requests={"cpu": "600m"}), "metadata": {
-        "name": "a", "namespace": "default"}})  # fmt: skip
+    cluster.reader.put(
+        "pods",
+        {
+            **with_resources(requests={"cpu": "600m"}),
+            "metadata": {"name": "a", "namespace": "default"},
+        },
+    )
 
     assert _refusal(cluster, "pods", with_resources(requests={"cpu": "500m"})).message == (
         'pods "nginx" is forbidden: exceeded quota: q, requested: requests.cpu=500m, '
@@ -236,8 +241,10 @@ def test_baseline_namespace_refuses_what_reaches_the_host(
 def test_deployment_with_forbidden_pods_is_let_in_with_a_warning(cluster: Cluster) -> None:
     _baseline(cluster)
     template = {"metadata": {}, "spec": {"hostNetwork": True, "containers": []}}
-    deployment = {"metadata": {"name": "web", "namespace": "default"},
-                  "spec": {"template": template}}  # fmt: skip
+    deployment = {
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"template": template},
+    }
 
     cluster.send("deployments.apps", deployment)
 
@@ -283,8 +290,10 @@ def test_stricter_level_warns_of_the_pods_already_there(cluster: Cluster) -> Non
 
 
 def _privileged_namespaced(cluster: Cluster, **labels: str) -> None:
-    cluster.namespace("default", labels={f"pod-security.kubernetes.io/{k.replace('_', '-')}": v
-                                         for k, v in labels.items()})  # fmt: skip
+    cluster.namespace(
+        "default",
+        labels={f"pod-security.kubernetes.io/{k.replace('_', '-')}": v for k, v in labels.items()},
+    )
 
 
 def _security(**config: Any) -> Cluster:
@@ -382,8 +391,10 @@ def test_what_the_configuration_limits_needs_a_quota_that_covers_it() -> None:
     )
     spec = {"storageClassName": "gold", "resources": {"requests": {"storage": "1Gi"}}}
     claim = {"metadata": {"name": "c", "namespace": "default"}, "spec": spec}
-    names = [f"gold.storageclass.storage.k8s.io/{one}"
-             for one in ("persistentvolumeclaims", "requests.storage")]  # fmt: skip
+    names = [
+        f"gold.storageclass.storage.k8s.io/{one}"
+        for one in ("persistentvolumeclaims", "requests.storage")
+    ]
     with pytest.raises(errors.ApiError) as caught:
         cluster.send("persistentvolumeclaims", claim)
     assert caught.value.message == (

@@ -137,13 +137,19 @@ def test_a_kubelet_gives_its_node_no_label_that_means_trust(
     plain: Object = {"metadata": {"name": "node-1", "labels": {"a": "b"}}}
     marked: Object = {"metadata": {"name": "node-1", "labels": {"a": "b", label: "x"}}}
     allowed = "" if may else label
-    assert said(cluster, "nodes", marked).removeprefix(
-        'node "node-1" is not allowed to set the following labels: '
-    ) == allowed  # fmt: skip
+    assert (
+        said(cluster, "nodes", marked).removeprefix(
+            'node "node-1" is not allowed to set the following labels: '
+        )
+        == allowed
+    )
     for new, old in ((marked, plain), (plain, marked)):
-        assert said(cluster, "nodes", new, old=old, operation=UPDATE).removeprefix(
-            "is not allowed to modify labels: "
-        ) == allowed  # fmt: skip
+        assert (
+            said(cluster, "nodes", new, old=old, operation=UPDATE).removeprefix(
+                "is not allowed to modify labels: "
+            )
+            == allowed
+        )
     assert said(cluster, "nodes", marked, old=marked, operation=UPDATE) == ""
 
 

@@ -70,8 +70,10 @@ def test_a_kubelet_asks_for_certificates_in_its_own_name() -> None:
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, user)])
         made = x509.CertificateSigningRequestBuilder().subject_name(name)
         pem = made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-        spec = {"signerName": "kubernetes.io/kubelet-serving",
-                "request": base64.b64encode(pem).decode()}  # fmt: skip
+        spec = {
+            "signerName": "kubernetes.io/kubelet-serving",
+            "request": base64.b64encode(pem).decode(),
+        }
         return {"metadata": {"name": "r"}, "spec": spec}
 
     resource = "certificatesigningrequests.certificates.k8s.io"
@@ -88,9 +90,13 @@ def test_a_kubelet_tells_of_its_own_devices(monkeypatch: pytest.MonkeyPatch) -> 
         import dataclasses
 
         made = dataclasses.replace(
-            info, group="resource.k8s.io", version="v1", plural="resourceslices",
-            kind="ResourceSlice", storage="resourceslices",
-        )  # fmt: skip
+            info,
+            group="resource.k8s.io",
+            version="v1",
+            plural="resourceslices",
+            kind="ResourceSlice",
+            storage="resourceslices",
+        )
         monkeypatch.setitem(RESOURCES.by_key, resource, made)
     mine: Object = {"metadata": {"name": "s"}, "spec": {"nodeName": "node-1"}}
     other: Object = {"metadata": {"name": "s"}, "spec": {"nodeName": "node-2"}}

@@ -151,10 +151,14 @@ def test_node_selector_of_the_cluster_and_allowed_labels_come_from_the_configura
 def test_tolerations_of_the_namespace_are_merged_and_its_whitelist_holds() -> None:
     cluster = Cluster("1.33", "PodTolerationRestriction")
     prefix = "scheduler.alpha.kubernetes.io"
-    annotate(cluster, "default", **{
-        f"{prefix}/defaultTolerations": '[{"key": "a", "operator": "Exists"}]',
-        f"{prefix}/tolerationsWhitelist": '[{"key": "a", "operator": "Exists"}]',
-    })  # fmt: skip
+    annotate(
+        cluster,
+        "default",
+        **{
+            f"{prefix}/defaultTolerations": '[{"key": "a", "operator": "Exists"}]',
+            f"{prefix}/tolerationsWhitelist": '[{"key": "a", "operator": "Exists"}]',
+        },
+    )
     narrow = {"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
     made = cluster.send("pods", pod(tolerations=[narrow]))
     assert made["spec"]["tolerations"] == [{"key": "a", "operator": "Exists"}]
@@ -202,9 +206,13 @@ def test_nobody_enters_a_pod_that_reaches_its_node(plugin: str, spec: Any, text:
     cluster.reader.put("pods", pod(**spec))
     cluster.reader.put("pods", pod("plain"))
     error = refused(
-        cluster, "pods", {"kind": "PodExecOptions"}, operation=CONNECT, subresource="exec",
+        cluster,
+        "pods",
+        {"kind": "PodExecOptions"},
+        operation=CONNECT,
+        subresource="exec",
         name="nginx",
-    )  # fmt: skip
+    )
     assert error.message == f"{DENIED}cannot exec into or attach to a{text}"
     options = {"kind": "PodAttachOptions"}
     cluster.send("pods", options, operation=CONNECT, subresource="attach", name="plain")
@@ -336,7 +344,9 @@ def test_a_binding_brings_the_zone_of_its_node() -> None:
     cluster = Cluster("1.35", "PodTopologyLabels")
     labels = {"topology.kubernetes.io/zone": "z", "other": "no"}
     cluster.reader.put("nodes", {"metadata": {"name": "n", "labels": labels}})
-    binding: Object = {"metadata": {"name": "nginx", "namespace": "default"},
-                       "target": {"kind": "Node", "name": "n"}}  # fmt: skip
+    binding: Object = {
+        "metadata": {"name": "nginx", "namespace": "default"},
+        "target": {"kind": "Node", "name": "n"},
+    }
     made = cluster.send("pods", binding, subresource="binding")
     assert made["metadata"]["labels"] == {"topology.kubernetes.io/zone": "z"}

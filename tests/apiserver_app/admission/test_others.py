@@ -139,9 +139,14 @@ def test_approving_needs_the_verb_on_the_signer(cluster: Cluster) -> None:
 
     cluster.send(REQUESTS, request, old=request, operation=UPDATE, subresource="approval")
     error = _refusal(
-        cluster, REQUESTS, request, old=request, operation=UPDATE, subresource="approval",
+        cluster,
+        REQUESTS,
+        request,
+        old=request,
+        operation=UPDATE,
+        subresource="approval",
         user=STUDENT,
-    )  # fmt: skip
+    )
 
     assert error.message == (
         f'{REQUESTS} "eve" is forbidden: user not permitted to approve requests with '

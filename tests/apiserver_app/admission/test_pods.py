@@ -160,8 +160,12 @@ def test_priority_class_becomes_a_number(cluster: Cluster) -> None:
 
 
 def test_default_priority_class_is_taken(cluster: Cluster) -> None:
-    high = {"metadata": {"name": "high"}, "value": 7, "globalDefault": True,
-            "preemptionPolicy": "Never"}  # fmt: skip
+    high = {
+        "metadata": {"name": "high"},
+        "value": 7,
+        "globalDefault": True,
+        "preemptionPolicy": "Never",
+    }
     cluster.reader.put(PRIORITIES, high)
 
     spec = cluster.send("pods", pod())["spec"]

@@ -22,9 +22,11 @@ SCALER: Object = {
     },
 }
 RULE: Object = {
-    "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
     "resources": ["configmaps"],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -35,9 +37,11 @@ def lab() -> Lab:
 def make(lab: Lab, name: str, rule: Object = RULE, **spec: Any) -> Answer:
     match = {"resourceRules": [rule], **spec.pop("match", {})}
     made = {
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name}, "spec": {"matchConstraints": match, **spec},
-    }  # fmt: skip
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {"matchConstraints": match, **spec},
+    }
     return lab.create(f"{GROUP}/validatingadmissionpolicies", made)
 
 

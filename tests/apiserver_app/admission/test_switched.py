@@ -70,8 +70,12 @@ def test_reads_never_meet_admission() -> None:
     denying = denying_session()
     assert denying.request("GET", CONFIGMAPS).status == 200
     assert [gate for gate, _ in last_gates(denying)] == [
-        "authentication", "audit", "flowcontrol", "authorization", "routing",
-    ]  # fmt: skip
+        "authentication",
+        "audit",
+        "flowcontrol",
+        "authorization",
+        "routing",
+    ]
 
 
 def test_auto_provision_asks_for_the_namespace_by_a_request_of_its_own() -> None:
@@ -134,9 +138,11 @@ def test_plugins_are_configured_by_a_file_and_what_it_names(tmp_path: Path) -> N
     made = configured.request("POST", PODS, pod("p")).json()
     assert made["spec"]["nodeSelector"] == {"disk": "ssd"}
     body = {
-        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"},
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e"},
         "involvedObject": {"kind": "Pod", "namespace": "default", "name": "p"},
-    }  # fmt: skip
+    }
     path = "/api/v1/namespaces/default/events"
     assert configured.request("POST", path, body).status == 201
     body["metadata"] = {"name": "f"}

@@ -44,9 +44,13 @@ V1_19 = [
 ]  # fmt: skip
 
 TAIL = {
-    "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
-}  # fmt: skip
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+    "ResourceQuota",
+    "AlwaysDeny",
+}
 
 
 def known(names: list[str]) -> list[str]:

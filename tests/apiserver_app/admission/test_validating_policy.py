@@ -15,9 +15,12 @@ GROUP = "admissionregistration.k8s.io"
 POLICIES = f"validatingadmissionpolicies.{GROUP}"
 BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
 DEPLOYMENTS: Object = {
-    "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
-    "resources": ["deployments"], "scope": "*",
-}  # fmt: skip
+    "apiGroups": ["apps"],
+    "apiVersions": ["v1"],
+    "operations": ["CREATE", "UPDATE"],
+    "resources": ["deployments"],
+    "scope": "*",
+}
 
 
 def deployment(replicas: int = 6, **labels: str) -> Object:
@@ -40,13 +43,18 @@ def bind(
     **spec: Any,
 ) -> None:
     constraints = {
-        "resourceRules": [rule], "matchPolicy": "Equivalent", "namespaceSelector": {},
-        "objectSelector": {}, **(match or {}),
-    }  # fmt: skip
+        "resourceRules": [rule],
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {},
+        "objectSelector": {},
+        **(match or {}),
+    }
     whole = {
-        "failurePolicy": "Fail", "matchConstraints": constraints,
-        "validations": list(validations), **spec,
-    }  # fmt: skip
+        "failurePolicy": "Fail",
+        "matchConstraints": constraints,
+        "validations": list(validations),
+        **spec,
+    }
     cluster.reader.put(POLICIES, {"metadata": {"name": name}, "spec": whole})
     bound = {"policyName": name, "validationActions": list(actions), **(binding or {})}
     cluster.reader.put(BINDINGS, {"metadata": {"name": f"{name}-binding"}, "spec": bound})

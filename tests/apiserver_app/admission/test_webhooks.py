@@ -58,11 +58,15 @@ def test_mutating_webhooks_are_asked_in_the_order_of_names_and_see_each_other(la
     lab.configure("mutating", "b", lab.hook("third"))
     lab.configure("mutating", "a", lab.hook("second"), lab.hook("first"))
     send(lab)
-    seen = [(who, sorted(review["request"]["object"]["metadata"]["labels"]))
-            for who, review in lab.asked]  # fmt: skip
+    seen = [
+        (who, sorted(review["request"]["object"]["metadata"]["labels"]))
+        for who, review in lab.asked
+    ]
     assert seen == [
-        ("second", ["app"]), ("first", ["app", "second"]), ("third", ["app", "first", "second"]),
-    ]  # fmt: skip
+        ("second", ["app"]),
+        ("first", ["app", "second"]),
+        ("third", ["app", "first", "second"]),
+    ]
 
 
 def test_a_refusal_carries_the_webhooks_own_code_reason_and_words(lab: Lab) -> None:
@@ -118,19 +122,27 @@ def test_the_review_of_a_create_says_who_wants_what(lab: Lab) -> None:
     kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
     resource = {"group": "", "version": "v1", "resource": "configmaps"}
     assert request == {
-        "kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
-        "name": "one", "namespace": "default", "operation": "CREATE",
+        "kind": kind,
+        "requestKind": kind,
+        "resource": resource,
+        "requestResource": resource,
+        "name": "one",
+        "namespace": "default",
+        "operation": "CREATE",
         "userInfo": {
             "username": "kubernetes-admin",
             "groups": ["system:masters", "system:authenticated"],
             **({"extra": request["userInfo"]["extra"]} if "extra" in request["userInfo"] else {}),
         },
-        "oldObject": None, "dryRun": False,
+        "oldObject": None,
+        "dryRun": False,
         "options": {
-            "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1",
-            "fieldManager": "kubectl-create", "fieldValidation": "Strict",
+            "kind": "CreateOptions",
+            "apiVersion": "meta.k8s.io/v1",
+            "fieldManager": "kubectl-create",
+            "fieldValidation": "Strict",
         },
-    }  # fmt: skip
+    }
 
 
 def test_updates_and_deletes_show_the_old_object(lab: Lab) -> None:
@@ -161,8 +173,12 @@ def test_equivalent_versions_are_asked_about_in_the_webhooks_own(lab: Lab) -> No
     lab.serve(
         "see", lambda request: patch({"op": "replace", "path": "/spec/maxReplicas", "value": 7})
     )
-    rule = {**RULE, "apiGroups": ["autoscaling"], "apiVersions": ["v1"],
-            "resources": ["horizontalpodautoscalers"]}  # fmt: skip
+    rule = {
+        **RULE,
+        "apiGroups": ["autoscaling"],
+        "apiVersions": ["v1"],
+        "resources": ["horizontalpodautoscalers"],
+    }
     lab.configure("mutating", "see", lab.hook("see", rules=[rule]))
     lab.serve("exact", lambda request: DENY)
     lab.configure("validating", "exact", lab.hook("exact", rules=[rule], matchPolicy="Exact"))
@@ -220,8 +236,11 @@ def test_the_labels_a_namespace_is_created_with_are_its_own_selectors(lab: Lab) 
     chosen = {"matchLabels": {"checked": "yes"}}
     lab.configure("validating", "check", lab.hook("check", rules=[rule], namespaceSelector=chosen))
     for name, labels, code in (("a", {"checked": "yes"}, 400), ("b", {}, 201)):
-        made = {"apiVersion": "v1", "kind": "Namespace",
-                "metadata": {"name": name, "labels": labels}}  # fmt: skip
+        made = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": labels},
+        }
         assert lab.create("/api/v1/namespaces", made).status == code
     assert lab.asked[0][1]["request"]["namespace"] == "a"
 
@@ -290,9 +309,11 @@ def test_a_dead_webhook_refuses_or_is_ignored_as_its_policy_says(lab: Lab, kind:
     assert lab.plugins()[0]["detail"]["calls"][0]["verdict"] == "failed"
     change = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]
     lab.session.request(
-        "PATCH", f"{GROUP}/{kind}webhookconfigurations/check", change,
+        "PATCH",
+        f"{GROUP}/{kind}webhookconfigurations/check",
+        change,
         headers={"content-type": "application/json-patch+json"},
-    )  # fmt: skip
+    )
     assert send(lab)[0] == 201
     record = lab.plugins()[0]
     assert record["why"] == "failures ignored of check.example.com"
@@ -412,9 +433,12 @@ def test_a_later_change_has_earlier_webhooks_called_again_if_they_ask_for_it(lab
     lab.serve("once", lambda request: ALLOW)
     lab.serve("change", lambda request: patch(label("changed", "1")))
     lab.configure(
-        "mutating", "a", lab.hook("again", reinvocationPolicy="IfNeeded"), lab.hook("once"),
+        "mutating",
+        "a",
+        lab.hook("again", reinvocationPolicy="IfNeeded"),
+        lab.hook("once"),
         lab.hook("change"),
-    )  # fmt: skip
+    )
     send(lab)
     assert [who for who, _ in lab.asked] == ["again", "once", "change", "again"]
     calls = [call for record in lab.plugins() for call in record["detail"]["calls"]]
@@ -422,15 +446,19 @@ def test_a_later_change_has_earlier_webhooks_called_again_if_they_ask_for_it(lab
 
 
 def test_plugins_run_again_over_what_a_webhook_added(lab: Lab) -> None:
-    sidecar = {"op": "add", "path": "/spec/containers/-",
-               "value": {"name": "sidecar", "image": "busybox"}}  # fmt: skip
+    sidecar = {
+        "op": "add",
+        "path": "/spec/containers/-",
+        "value": {"name": "sidecar", "image": "busybox"},
+    }
     lab.serve("inject", lambda request: patch(sidecar))
     rule = {**RULE, "resources": ["pods"]}
     chosen = {"matchLabels": {"app": "web"}}
     lab.configure("mutating", "inject", lab.hook("inject", rules=[rule], objectSelector=chosen))
-    lab.create("/api/v1/namespaces/default/serviceaccounts", {
-        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"},
-    })  # fmt: skip
+    lab.create(
+        "/api/v1/namespaces/default/serviceaccounts",
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}},
+    )
     answer = lab.create("/api/v1/namespaces/default/pods", pod("web"))
     assert answer.status == 201, answer.text
     main, added = answer.json()["spec"]["containers"]

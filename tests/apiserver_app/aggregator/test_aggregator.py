@@ -59,11 +59,15 @@ def remote(name: str = "v1.sample.example.com", **spec: Any) -> dict[str, Any]:
         "kind": "APIService",
         "metadata": {"name": name},
         "spec": {
-            "group": group, "version": version, "groupPriorityMinimum": 100,
-            "versionPriority": 100, "insecureSkipTLSVerify": True,
-            "service": {"namespace": "default", "name": "sample"}, **spec,
+            "group": group,
+            "version": version,
+            "groupPriorityMinimum": 100,
+            "versionPriority": 100,
+            "insecureSkipTLSVerify": True,
+            "service": {"namespace": "default", "name": "sample"},
+            **spec,
         },
-    }  # fmt: skip
+    }
 
 
 def condition(session: Session, name: str = "v1beta1.metrics.k8s.io") -> tuple[str, str, str]:
@@ -97,8 +101,11 @@ def test_every_group_version_of_this_process_has_a_local_api_service(bare: Sessi
         assert one["status"]["conditions"][0]["reason"] == "Local"
     apps = next(one for one in found if one["metadata"]["name"] == "v1.apps")
     assert apps["spec"] == {
-        "group": "apps", "version": "v1", "groupPriorityMinimum": 17800, "versionPriority": 15,
-    }  # fmt: skip
+        "group": "apps",
+        "version": "v1",
+        "groupPriorityMinimum": 17800,
+        "versionPriority": 15,
+    }
 
 
 def test_priorities_decide_the_order_of_discovery() -> None:
@@ -135,9 +142,11 @@ def test_a_definitions_versions_get_api_services_that_come_and_go_with_it() -> N
     session.settle()
     found = session.request("GET", f"{APISERVICES}/v1.stable.example.com").json()
     assert found["spec"] == {
-        "group": "stable.example.com", "version": "v1", "groupPriorityMinimum": 1000,
+        "group": "stable.example.com",
+        "version": "v1",
+        "groupPriorityMinimum": 1000,
         "versionPriority": 100,
-    }  # fmt: skip
+    }
     assert groups(session)[-1] == "stable.example.com"
 
     session.request("DELETE", f"{CRDS}/crontabs.stable.example.com")

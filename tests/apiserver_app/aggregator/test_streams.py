@@ -95,8 +95,10 @@ def test_a_watch_is_passed_on_as_it_comes(far: Far) -> None:
     assert answer.done and far.closed
     (ended,) = [one for one in far.session.records() if one["kind"] == "stream"][-1:]
     assert (ended["state"], ended["detail"]["why"], ended["detail"]["out"]) == (
-        "end", "the answer ended", 8,
-    )  # fmt: skip
+        "end",
+        "the answer ended",
+        8,
+    )
 
 
 def test_who_leaves_a_watch_ends_it_there_too(far: Far) -> None:

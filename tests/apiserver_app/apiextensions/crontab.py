@@ -79,12 +79,15 @@ DEFINITION: dict[str, Any] = {
         "group": "stable.example.com",
         "scope": "Namespaced",
         "names": {
-            "plural": "crontabs", "singular": "crontab", "kind": "CronTab",
-            "shortNames": ["ct"], "categories": ["all"],
+            "plural": "crontabs",
+            "singular": "crontab",
+            "kind": "CronTab",
+            "shortNames": ["ct"],
+            "categories": ["all"],
         },
         "versions": [VERSION],
     },
-}  # fmt: skip
+}
 
 
 def definition(**names: Any) -> dict[str, Any]:

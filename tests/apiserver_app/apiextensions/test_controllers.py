@@ -29,10 +29,12 @@ def session() -> Session:
 def owned(body: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
     body["metadata"]["ownerReferences"] = [
         {
-            "apiVersion": owner["apiVersion"], "kind": owner["kind"],
-            "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"],
+            "apiVersion": owner["apiVersion"],
+            "kind": owner["kind"],
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"],
         }
-    ]  # fmt: skip
+    ]
     return body
 
 
@@ -70,9 +72,11 @@ def test_a_namespace_takes_its_custom_resources_along(session: Session) -> None:
 def test_a_quota_counts_custom_resources_by_name_and_group(session: Session) -> None:
     count = "count/crontabs.stable.example.com"
     quota = {
-        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few"},
         "spec": {"hard": {count: "1"}},
-    }  # fmt: skip
+    }
     session.request("POST", QUOTAS, quota)
     session.wait(2)
     assert session.request("POST", CRONTABS, crontab("one")).status == 201

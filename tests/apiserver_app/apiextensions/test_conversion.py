@@ -31,9 +31,11 @@ class Webhook:
         self.asked.append(request["desiredAPIVersion"])
         made = [self._convert(one, request["desiredAPIVersion"]) for one in request["objects"]]
         response = {
-            "uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": made,
+            "uid": request["uid"],
+            "result": {"status": "Success"},
+            "convertedObjects": made,
             **self.answers,
-        }  # fmt: skip
+        }
         review = {"kind": "ConversionReview", "response": response}
         return outbound.Answer(200, {}, orjson.dumps(review))
 
@@ -114,11 +116,13 @@ def test_a_watch_sees_what_was_converted_in_order(session: Session, webhook: Web
     watch = session.request("GET", f"{BETA}?watch=1")
     session.request("POST", CRONTABS, crontab("two"))
     session.request("DELETE", f"{CRONTABS}/one")
-    assert [(kind, obj["metadata"]["name"], obj["spec"]["schedule"])
-            for kind, obj in events(watch)] == [
-        ("ADDED", "one", "* * * * */5"), ("ADDED", "two", "* * * * */5"),
+    assert [
+        (kind, obj["metadata"]["name"], obj["spec"]["schedule"]) for kind, obj in events(watch)
+    ] == [
+        ("ADDED", "one", "* * * * */5"),
+        ("ADDED", "two", "* * * * */5"),
         ("DELETED", "one", "* * * * */5"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_webhook_that_refuses_or_lies_is_told_of(session: Session, webhook: Webhook) -> None:

@@ -178,14 +178,21 @@ def test_a_rule_that_may_cost_too_much_is_refused_until_its_schema_is_bounded(
     assert answer.status == 422
     causes = [(one["field"], one["message"]) for one in answer.json()["details"]["causes"]]
     assert causes == [
-        (f"{at}.x-kubernetes-validations[0].rule",
-         f"Forbidden: estimated rule cost exceeds budget by factor of more than 100x{TOO_MUCH}"),
-        (f"{at}.x-kubernetes-validations[0].rule",
-         "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire "
-         "OpenAPIv3 schema"),
-        (AT, "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 "
-         f"schema exceeds budget by factor of more than 100x{TOO_MUCH}"),
-    ]  # fmt: skip
+        (
+            f"{at}.x-kubernetes-validations[0].rule",
+            f"Forbidden: estimated rule cost exceeds budget by factor of more than 100x{TOO_MUCH}",
+        ),
+        (
+            f"{at}.x-kubernetes-validations[0].rule",
+            "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire "
+            "OpenAPIv3 schema",
+        ),
+        (
+            AT,
+            "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 "
+            f"schema exceeds budget by factor of more than 100x{TOO_MUCH}",
+        ),
+    ]
     bounded = listing(rule, maxItems=64, items={"type": "string", "maxLength": 63})
     answer = session.request("POST", f"{DEFINITIONS}?dryRun=All", bounded)
     assert answer.status == 201, answer.text
@@ -219,8 +226,12 @@ def of_definition(body: dict[str, Any]) -> list[str]:
 
 def typed(kind: str) -> dict[str, Any]:
     schema = {"type": "object", "properties": {"spec": {"type": kind}}}
-    return {"schema": {"openAPIV3Schema": schema}, "subresources": None, "selectableFields": None,
-            "additionalPrinterColumns": None}  # fmt: skip
+    return {
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": None,
+        "selectableFields": None,
+        "additionalPrinterColumns": None,
+    }
 
 
 def test_what_versions_say_alike_is_found_wrong_once_and_else_where_it_stands() -> None:
@@ -252,12 +263,20 @@ def test_a_definition_is_looked_at_in_upstreams_order() -> None:
     found = [one.partition(": ")[0] for one in of_definition(body)]
 
     assert found == [
-        "spec.group", "spec.scope", "spec.versions[0].name", "spec.versions[0].deprecationWarning",
-        "spec.versions", "spec.version", "spec.names.singular", "spec.names.kind",
-        "spec.names.listKind", "spec.validation.openAPIV3Schema.properties[spec].type",
-        "spec.validation.openAPIV3Schema.properties[spec].type", "spec.conversion.strategy",
+        "spec.group",
+        "spec.scope",
+        "spec.versions[0].name",
+        "spec.versions[0].deprecationWarning",
+        "spec.versions",
+        "spec.version",
+        "spec.names.singular",
+        "spec.names.kind",
+        "spec.names.listKind",
+        "spec.validation.openAPIV3Schema.properties[spec].type",
+        "spec.validation.openAPIV3Schema.properties[spec].type",
+        "spec.conversion.strategy",
         "status.storedVersions",
-    ]  # fmt: skip
+    ]
 
 
 def test_selectable_fields_that_versions_share_need_a_schema_that_they_share() -> None:
@@ -342,9 +361,16 @@ def test_definitions_that_keep_unknown_fields_have_no_defaults_and_are_not_conve
 
 
 def test_a_conversion_webhook_is_reached_as_any_other() -> None:
-    body = with_("spec.conversion", {"strategy": "Webhook", "webhook": {
-        "clientConfig": {"service": {"name": "a", "path": "x", "port": 0}},
-        "conversionReviewVersions": ["v1"]}})  # fmt: skip
+    body = with_(
+        "spec.conversion",
+        {
+            "strategy": "Webhook",
+            "webhook": {
+                "clientConfig": {"service": {"name": "a", "path": "x", "port": 0}},
+                "conversionReviewVersions": ["v1"],
+            },
+        },
+    )
     at = "spec.conversion.webhookClientConfig.service"
 
     assert of_definition(body) == [

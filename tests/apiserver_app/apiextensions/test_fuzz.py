@@ -26,9 +26,12 @@ NAMES = st.sampled_from(
     ["cronSpec", "image", "replicas", "env", "tags", "labels", "free", "note", "port", "a.b", ""]
 )
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=8)
-)  # fmt: skip
+)
 VALUES = st.recursive(
     SCALARS,
     lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES, below, max_size=4),
@@ -54,24 +57,32 @@ def schema_of(below: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     parts = st.fixed_dictionaries(
         {},
         optional={
-            "properties": st.dictionaries(NAMES, below, max_size=3), "items": below,
-            "additionalProperties": below | st.booleans(), "default": VALUES, "anyOf": st.lists(
-                below, max_size=2),
+            "properties": st.dictionaries(NAMES, below, max_size=3),
+            "items": below,
+            "additionalProperties": below | st.booleans(),
+            "default": VALUES,
+            "anyOf": st.lists(below, max_size=2),
         },
-    )  # fmt: skip
+    )
     return st.builds(
         lambda kind, one, two, more: {"type": kind, **one, **two, **more},
-        TYPES, EXTENSIONS, EXTENSIONS, parts,
-    )  # fmt: skip
+        TYPES,
+        EXTENSIONS,
+        EXTENSIONS,
+        parts,
+    )
 
 
 SCHEMAS = st.recursive(
     st.builds(lambda kind, more: {"type": kind, **more}, TYPES, EXTENSIONS), schema_of, max_leaves=6
 )
 QUIETLY = settings(
-    max_examples=60, deadline=None, database=None, derandomize=True,
+    max_examples=60,
+    deadline=None,
+    database=None,
+    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")

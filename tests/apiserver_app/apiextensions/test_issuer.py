@@ -13,9 +13,11 @@ from tests.apiserver_app.cluster import MERGE, bare_session
 ISSUERS = "/apis/pki.example.org/v1/issuers"
 TEXT = {"type": "string"}
 SECRET = {
-    "type": "object", "required": ["name"], "x-kubernetes-map-type": "atomic",
+    "type": "object",
+    "required": ["name"],
+    "x-kubernetes-map-type": "atomic",
     "properties": {"name": {**TEXT, "minLength": 1}, "key": {**TEXT, "default": "tls.key"}},
-}  # fmt: skip
+}
 SOLVER = {
     "type": "object",
     "required": ["name"],
@@ -73,11 +75,13 @@ STATUS = {
     "type": "object",
     "properties": {
         "conditions": {
-            "type": "array", "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["type"], "items": CONDITION,
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+            "items": CONDITION,
         }
     },
-}  # fmt: skip
+}
 DEFINITION: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -102,8 +106,11 @@ DEFINITION: dict[str, Any] = {
 def issuer(name: str, **spec: Any) -> dict[str, Any]:
     metadata = {"name": name}
     return {
-        "apiVersion": "pki.example.org/v1", "kind": "Issuer", "metadata": metadata, "spec": spec,
-    }  # fmt: skip
+        "apiVersion": "pki.example.org/v1",
+        "kind": "Issuer",
+        "metadata": metadata,
+        "spec": spec,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +125,11 @@ def test_defaults_reach_into_lists_and_embedded_resources_keep_what_they_have(
     session: Session,
 ) -> None:
     template = {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "odd": 1},
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "x", "odd": 1},
         "spec": {"anything": [1, {"goes": True}]},
-    }  # fmt: skip
+    }
     solvers = [
         {"name": "a", "dns": {"credentials": {"name": "s"}}, "odd": 1},
         {"name": "b", "http": {"template": template}},

@@ -42,8 +42,11 @@ def test_a_change_of_the_schema_changes_the_hash(session: Session) -> None:
         return str(paths["apis/stable.example.com/v1"]["serverRelativeURL"])
 
     before = url()
-    new = {"spec": {"versions": session.request("GET", f"{DEFINITIONS}/{NAME}").json()["spec"][
-        "versions"]}}  # fmt: skip
+    new = {
+        "spec": {
+            "versions": session.request("GET", f"{DEFINITIONS}/{NAME}").json()["spec"]["versions"]
+        }
+    }
     schema = new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["properties"]["spec"]["properties"]["extra"] = {"type": "string"}
     assert session.request("PATCH", f"{DEFINITIONS}/{NAME}", new, headers=MERGE).status == 200

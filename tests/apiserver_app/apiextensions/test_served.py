@@ -27,23 +27,27 @@ def session() -> Session:
 def test_a_definition_is_established_with_the_names_it_asks_for(session: Session) -> None:
     assert conditions(session) == {
         "NamesAccepted": ("True", "NoConflicts", "no conflicts found"),
-        "Established": (
-            "True", "InitialNamesAccepted", "the initial names have been accepted",
-        ),
-    }  # fmt: skip
+        "Established": ("True", "InitialNamesAccepted", "the initial names have been accepted"),
+    }
     status = session.request("GET", f"{DEFINITIONS}/{NAME}").json()["status"]
     assert status["storedVersions"] == ["v1"]
     assert status["acceptedNames"] == {
-        "plural": "crontabs", "singular": "crontab", "shortNames": ["ct"], "kind": "CronTab",
-        "listKind": "CronTabList", "categories": ["all"],
-    }  # fmt: skip
+        "plural": "crontabs",
+        "singular": "crontab",
+        "shortNames": ["ct"],
+        "kind": "CronTab",
+        "listKind": "CronTabList",
+        "categories": ["all"],
+    }
 
 
 def test_discovery_lists_the_resource_and_its_subresources(session: Session) -> None:
     answer = session.request("GET", "/apis/stable.example.com/v1").json()
     assert [one["name"] for one in answer["resources"]] == [
-        "crontabs", "crontabs/scale", "crontabs/status",
-    ]  # fmt: skip
+        "crontabs",
+        "crontabs/scale",
+        "crontabs/status",
+    ]
     assert answer["resources"][0]["shortNames"] == ["ct"]
     groups = session.request("GET", "/apis").json()["groups"]
     assert groups[-1]["name"] == "stable.example.com"
@@ -117,8 +121,10 @@ def test_scale_reads_and_writes_the_paths_it_names(session: Session) -> None:
     session.request("PATCH", f"{CRONTABS}/scaled/status", status, headers=MERGE)
     scale = session.request("GET", f"{CRONTABS}/scaled/scale").json()
     assert (scale["kind"], scale["spec"], scale["status"]) == (
-        "Scale", {"replicas": 2}, {"replicas": 2, "selector": "app=x"},
-    )  # fmt: skip
+        "Scale",
+        {"replicas": 2},
+        {"replicas": 2, "selector": "app=x"},
+    )
     session.request("PATCH", f"{CRONTABS}/scaled/scale", {"spec": {"replicas": 5}}, headers=MERGE)
     assert session.request("GET", f"{CRONTABS}/scaled").json()["spec"]["replicas"] == 5
 
@@ -134,8 +140,11 @@ def test_a_table_has_the_columns_of_the_definition(session: Session) -> None:
     session.request("POST", CRONTABS, crontab("shown", replicas=4))
     table = session.request("GET", f"{CRONTABS}/shown", headers=TABLE).json()
     assert [(one["name"], one["priority"]) for one in table["columnDefinitions"]] == [
-        ("Name", 0), ("Spec", 0), ("Replicas", 1), ("Age", 0),
-    ]  # fmt: skip
+        ("Name", 0),
+        ("Spec", 0),
+        ("Replicas", 1),
+        ("Age", 0),
+    ]
     assert table["rows"][0]["cells"] == ["shown", "* * * * */5", 4, "0s"]
 
 
@@ -219,8 +228,10 @@ def test_a_definition_that_goes_takes_its_objects_along() -> None:
     session.request("DELETE", f"{DEFINITIONS}/{NAME}")
     session.wait(2)
     assert conditions(session)["Terminating"] == (
-        "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress",
-    )  # fmt: skip
+        "True",
+        "InstanceDeletionInProgress",
+        "CustomResource deletion is in progress",
+    )
     refused = session.request("POST", CRONTABS, crontab("late"))
     assert (refused.status, refused.json()["message"]) == (
         405,

@@ -70,9 +70,13 @@ class Authority:
             chain.append(authority.certificate)
             authority = authority.parent
         return TlsPeer(
-            name, groups, self.name, "", certificate.fingerprint(hashes.SHA256()).hex(),
+            name,
+            groups,
+            self.name,
+            "",
+            certificate.fingerprint(hashes.SHA256()).hex(),
             tuple(one.public_bytes(serialization.Encoding.DER) for one in chain),
-        )  # fmt: skip
+        )
 
 
 @functools.cache

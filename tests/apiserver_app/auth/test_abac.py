@@ -89,11 +89,13 @@ def test_a_bad_line_is_a_start_up_error_with_its_number(line: str, problem: str)
 
 
 def test_rules_of_a_user_are_those_of_the_policies_about_him() -> None:
-    text = "\n".join([
-        policy(user="alice", namespace="a", resource="pods", apiGroup="", readonly=True),
-        policy(user="alice", namespace="b", resource="nodes"),
-        policy(user="bob", namespace="*", resource="*", apiGroup="*"),
-    ])  # fmt: skip
+    text = "\n".join(
+        [
+            policy(user="alice", namespace="a", resource="pods", apiGroup="", readonly=True),
+            policy(user="alice", namespace="b", resource="nodes"),
+            policy(user="bob", namespace="*", resource="*", apiGroup="*"),
+        ]
+    )
     found = abac.Abac(text, "p").rules_for(ALICE, "a")
     assert found.resources == [
         {"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["pods"]}

@@ -66,8 +66,10 @@ def test_a_good_token_is_dropped_once_it_has_named_the_user() -> None:
     answer = whoami(run, "secret-of-ann")
 
     assert user_of(answer) == {
-        "username": "ann", "uid": "7", "groups": ["students", "system:authenticated"],
-    }  # fmt: skip
+        "username": "ann",
+        "uid": "7",
+        "groups": ["students", "system:authenticated"],
+    }
     [first, *_] = gates(run)
     assert first["detail"]["dropped"] == ["authorization"]
     assert first["detail"]["user"]["name"] == "ann"
@@ -83,8 +85,12 @@ def test_a_bad_token_ends_at_the_first_gate_with_all_who_were_asked() -> None:
     [only] = gates(run)
     assert (only["gate"], only["verdict"]) == ("authentication", "deny")
     assert [one["name"] for one in only["detail"]["tries"]] == [
-        "X509", "TokenFile", "LegacyServiceAccount", "ServiceAccount", "BearerToken",
-    ]  # fmt: skip
+        "X509",
+        "TokenFile",
+        "LegacyServiceAccount",
+        "ServiceAccount",
+        "BearerToken",
+    ]
     assert all(one["why"] for one in only["detail"]["tries"])
     assert "a-guess" not in json.dumps(run.records())
 

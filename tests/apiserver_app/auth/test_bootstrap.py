@@ -136,7 +136,10 @@ def test_every_group_of_the_cast_with_a_right_is_bound() -> None:
 
 
 def test_who_is_not_known_may_read_the_metrics_and_nothing_else_of_the_simulation() -> None:
-    to_all = [name for name, (_, group) in cast.CLUSTER_BINDINGS.items()
-              if group == "system:unauthenticated"]  # fmt: skip
+    to_all = [
+        name
+        for name, (_, group) in cast.CLUSTER_BINDINGS.items()
+        if group == "system:unauthenticated"
+    ]
     assert to_all == ["simulation-metrics"]
     assert cast.CLUSTER_BINDINGS["simulation-metrics"][0] == "system:monitoring"

@@ -21,10 +21,15 @@ class Asked:
         self.asked: list[tuple[str, str, str, str, str]] = []
 
     async def authorize(self, attributes: Attributes) -> Decision:
-        self.asked.append((
-            attributes.group, attributes.resource, attributes.subresource, attributes.namespace,
-            attributes.name,
-        ))  # fmt: skip
+        self.asked.append(
+            (
+                attributes.group,
+                attributes.resource,
+                attributes.subresource,
+                attributes.namespace,
+                attributes.name,
+            )
+        )
         assert attributes.verb == "impersonate"
         return Decision("noop" if attributes.resource in self.refused else "allow", "", ())
 
@@ -56,8 +61,10 @@ def test_a_service_account_brings_its_groups() -> None:
     headers = {"impersonate-user": ("system:serviceaccount:team:robot",)}
     user = run(impersonation.impersonate(TEACHER, headers, authorize))
     assert user.groups == (
-        "system:serviceaccounts", "system:serviceaccounts:team", "system:authenticated",
-    )  # fmt: skip
+        "system:serviceaccounts",
+        "system:serviceaccounts:team",
+        "system:authenticated",
+    )
     assert authorize.asked == [("", "serviceaccounts", "", "team", "robot")]
 
 

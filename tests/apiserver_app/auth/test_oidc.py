@@ -214,9 +214,11 @@ def test_rsa_signatures_are_verified(algorithm: str) -> None:
         how = padding.PSS(padding.MGF1(digest()), padding.PSS.DIGEST_LENGTH)
     numbers = key.public_key().public_numbers()
     jwk = {
-        "kty": "RSA", "kid": "k", "e": jws.encode(numbers.e.to_bytes(3, "big")),
+        "kty": "RSA",
+        "kid": "k",
+        "e": jws.encode(numbers.e.to_bytes(3, "big")),
         "n": jws.encode(numbers.n.to_bytes(256, "big")),
-    }  # fmt: skip
+    }
     claims = {"iss": "https://i", "aud": "c", "sub": "ann", "exp": SECOND + 60}
     header = jws.encode(json.dumps({"alg": algorithm, "kid": "k"}).encode())
     signed = f"{header}.{jws.encode(json.dumps(claims).encode())}"
@@ -237,9 +239,12 @@ def test_rsa_signatures_are_verified(algorithm: str) -> None:
 def build(*arguments: str, version: str = "1.33") -> list[str]:
     given = flags.parse(arguments, lambda name: "", Release.parse(version))
     around = authenticators.Dependencies(
-        kernel.Kernel(NOW), MemoryReader(), authenticators.signer(given, b""),
-        version=Release.parse(version), ask=World().ask,
-    )  # fmt: skip
+        kernel.Kernel(NOW),
+        MemoryReader(),
+        authenticators.signer(given, b""),
+        version=Release.parse(version),
+        ask=World().ask,
+    )
     return authenticators.build(given, around).names
 
 

@@ -135,11 +135,14 @@ def test_an_issuer_nobody_reaches_leaves_the_old_ones_and_is_tried_again() -> No
     run.wait(15)
     change(run, AUTHENTICATION, ISSUERS.replace(issuer.URL, "https://gone.example"))
     run.wait(61)
-    assert told(run, AUTHENTICATION) == ("failed", {
-        "message": "failed to update authentication config",
-        "why": '[oidc: authenticator for issuer "https://gone.example" is not initialized, '
-        "context deadline exceeded]",
-    })  # fmt: skip
+    assert told(run, AUTHENTICATION) == (
+        "failed",
+        {
+            "message": "failed to update authentication config",
+            "why": '[oidc: authenticator for issuer "https://gone.example" is not initialized, '
+            "context deadline exceeded]",
+        },
+    )
     assert who(run).status == 201
     run.wait(121)
     assert [line.split()[-1] for line in counted(run, "authentication")][-1] == "2"

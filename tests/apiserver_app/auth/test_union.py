@@ -37,9 +37,12 @@ def reader() -> MemoryReader:
 def build(reader: MemoryReader, *arguments: str, version: str = "1.33", key: bytes = b"") -> Union:
     given = flags.parse(arguments, FILES.__getitem__, Release.parse(version))
     around = authenticators.Dependencies(
-        kernel.Kernel(NOW), reader, authenticators.signer(given, key),
-        authority("kubernetes").pem, Release.parse(version),
-    )  # fmt: skip
+        kernel.Kernel(NOW),
+        reader,
+        authenticators.signer(given, key),
+        authority("kubernetes").pem,
+        Release.parse(version),
+    )
     return authenticators.build(given, around)
 
 
@@ -68,9 +71,14 @@ def test_every_flag_adds_its_authenticator_in_upstreams_order(reader: MemoryRead
     union = build(reader, *ALL, "enable-bootstrap-token-auth=true")
 
     assert union.names == [
-        "RequestHeader", "X509", "TokenFile", "LegacyServiceAccount", "ServiceAccount",
-        "BootstrapToken", "Anonymous",
-    ]  # fmt: skip
+        "RequestHeader",
+        "X509",
+        "TokenFile",
+        "LegacyServiceAccount",
+        "ServiceAccount",
+        "BootstrapToken",
+        "Anonymous",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,9 +104,14 @@ def test_unknown_token_is_refused_after_all_were_asked_in_order(reader: MemoryRe
 
     assert user is None
     assert [one.name for one in tries] == [
-        "RequestHeader", "X509", "TokenFile", "LegacyServiceAccount", "ServiceAccount",
-        "BootstrapToken", "BearerToken",
-    ]  # fmt: skip
+        "RequestHeader",
+        "X509",
+        "TokenFile",
+        "LegacyServiceAccount",
+        "ServiceAccount",
+        "BootstrapToken",
+        "BearerToken",
+    ]
 
 
 def test_nested_structure_is_upstreams(reader: MemoryReader) -> None:
@@ -112,8 +125,10 @@ def test_nested_structure_is_upstreams(reader: MemoryReader) -> None:
     assert names == ["AudienceAgnostic", "X509", "BearerToken", "WebSocket"]
     (cache,) = inner["of"][2]["of"]
     assert (cache["name"], cache["success_seconds"], cache["failure_seconds"]) == (
-        "TokenCache", 10, 0,
-    )  # fmt: skip
+        "TokenCache",
+        10,
+        0,
+    )
     (union,) = cache["of"]
     assert union["of"] == [
         {"name": "AudienceAgnostic", "of": [{"name": "TokenFile"}]},

@@ -56,19 +56,26 @@ def test_it_asks_by_a_review_of_who_wants_what() -> None:
     assert (answer.verdict, answer.reason) == ("allow", "knows her")
     assert outside.asked[0].to == "https://authz.example/check"
     assert orjson.loads(outside.asked[0].body) == {
-        "kind": "SubjectAccessReview", "apiVersion": "authorization.k8s.io/v1beta1",
+        "kind": "SubjectAccessReview",
+        "apiVersion": "authorization.k8s.io/v1beta1",
         "metadata": {},
         "spec": {
             "resourceAttributes": {
-                "namespace": "team", "verb": "list", "version": "v1", "resource": "pods",
-                "fieldSelector": {"requirements": [
-                    {"key": "spec.nodeName", "operator": "In", "values": ["n1"]}
-                ]},
+                "namespace": "team",
+                "verb": "list",
+                "version": "v1",
+                "resource": "pods",
+                "fieldSelector": {
+                    "requirements": [{"key": "spec.nodeName", "operator": "In", "values": ["n1"]}]
+                },
             },
-            "user": "jane", "group": ["dev"], "extra": {"scopes": ["a"]}, "uid": "u1",
+            "user": "jane",
+            "group": ["dev"],
+            "extra": {"scopes": ["a"]},
+            "uid": "u1",
         },
         "status": {"allowed": False},
-    }  # fmt: skip
+    }
 
 
 def test_version_v1_names_groups() -> None:
@@ -169,9 +176,7 @@ def test_a_configuration_names_several_webhooks_in_order() -> None:
     second = STRUCTURED.replace("name: first", "name: second").split("- {type: RBAC")[0]
     text = STRUCTURED + second[second.index("- type: Webhook") :]
     built = build(config=text, config_path="/c", kubeconfigs=files)
-    assert built.names == [
-        "PrivilegedGroup", "Node", "Webhook first", "RBAC", "Webhook second",
-    ]  # fmt: skip
+    assert built.names == ["PrivilegedGroup", "Node", "Webhook first", "RBAC", "Webhook second"]
 
 
 @pytest.mark.parametrize(

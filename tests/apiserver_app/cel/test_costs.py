@@ -60,9 +60,8 @@ def bounded(schema: Any, most: int, *, deep: bool) -> Any:
 def cost(schema: Any, rule: str) -> int:
     shown = {"self": schema, "oldSelf": schema}
     return program.estimated(
-        rule, {}, shown, Release(33),
-        lambda path: bounds.largest(schema, path, is_resource=False),
-    )  # fmt: skip
+        rule, {}, shown, Release(33), lambda path: bounds.largest(schema, path, is_resource=False)
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,10 @@ WORDS = (
 )  # fmt: skip
 REFUSALS = ("compilation failed: ERROR: <input>:", "program instantiation failed: ")
 BOUND: dict[str, Any] = {
-    "object": {"a": [1, "b", {"c": None}], "b": 1.5, "n": {"x": True}}, "x": [1, 2, 3], "y": None,
-}  # fmt: skip
+    "object": {"a": [1, "b", {"c": None}], "b": 1.5, "n": {"x": True}},
+    "x": [1, 2, 3],
+    "y": None,
+}
 
 
 def evaluated(text: str) -> None:

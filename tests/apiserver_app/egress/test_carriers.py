@@ -79,15 +79,20 @@ class Lab:
         endpoints = []
         for number, name in enumerate(names, 1):
             self.objects.put("pods", name, spec={"containers": [{"name": "c", "image": "i"}]})
-            endpoints.append({
-                "addresses": [f"10.244.0.{number}"], "conditions": {"ready": ready},
-                "targetRef": {"kind": "Pod", "name": name},
-            })  # fmt: skip
+            endpoints.append(
+                {
+                    "addresses": [f"10.244.0.{number}"],
+                    "conditions": {"ready": ready},
+                    "targetRef": {"kind": "Pod", "name": name},
+                }
+            )
         self.objects.put(
-            "endpointslices.discovery.k8s.io", "hook-1", endpoints=endpoints,
+            "endpointslices.discovery.k8s.io",
+            "hook-1",
+            endpoints=endpoints,
             ports=[{"name": "https", "port": 8443}],
             metadata={"labels": {"kubernetes.io/service-name": "hook"}},
-        )  # fmt: skip
+        )
 
     def nodes(self, respond: Respond | None = None) -> None:
         lab = self

@@ -17,10 +17,13 @@ NODES = "/registry/minions/"
 
 def body(number: int) -> bytes:
     rand = random.Random(number)
-    return orjson.dumps({
-        "kind": "Pod", "metadata": {"name": f"pod-{number}", "uid": f"{rand.getrandbits(128):x}"},
-        "spec": {f"field-{at}": "the same in all pods" for at in range(60)},
-    })  # fmt: skip
+    return orjson.dumps(
+        {
+            "kind": "Pod",
+            "metadata": {"name": f"pod-{number}", "uid": f"{rand.getrandbits(128):x}"},
+            "spec": {f"field-{at}": "the same in all pods" for at in range(60)},
+        }
+    )
 
 
 def kept_bytes(store: Store, prefix: str) -> int:

@@ -279,8 +279,10 @@ def test_a_cluster_that_is_erased_is_deleted_step_by_step(store_db: None) -> Non
     again = DatabaseBackend("other")  # the name is free at once
     again.commit(
         ClusterState("other", 1, "1.33", "", 8, revision=1),
-        [LogRow(1, POD + "n", b"3", None, 1, 0, 1, 0, False)], [], [],
-    )  # fmt: skip
+        [LogRow(1, POD + "n", b"3", None, 1, 0, 1, 0, False)],
+        [],
+        [],
+    )
     assert not list(again.segments(1, 9))
     left = []
     while log.sweep():

@@ -44,9 +44,15 @@ def server() -> Server:
     kernel = Kernel(0)
     members = Members("test", kernel, lambda host: False)
     return Server(
-        "test", Release(33), Store(MemoryBackend()), kernel, Rand(1), Recorder(kernel, epoch=0),
-        PlainValues(), members,
-    )  # fmt: skip
+        "test",
+        Release(33),
+        Store(MemoryBackend()),
+        kernel,
+        Rand(1),
+        Recorder(kernel, epoch=0),
+        PlainValues(),
+        members,
+    )
 
 
 def test_a_transaction_does_the_one_or_the_other(server: Server) -> None:

@@ -26,24 +26,32 @@ FREE = "/apis/bombs.example.com/v1/namespaces/default/frees"
 
 def definition(schema: dict[str, Any]) -> dict[str, Any]:
     version = {
-        "name": "v1", "served": True, "storage": True,
+        "name": "v1",
+        "served": True,
+        "storage": True,
         "schema": {"openAPIV3Schema": {"type": "object", **schema}},
-    }  # fmt: skip
+    }
     names = {"plural": "frees", "kind": "Free"}
     return {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
         "metadata": {"name": "frees.bombs.example.com"},
         "spec": {
-            "group": "bombs.example.com", "scope": "Namespaced", "names": names,
+            "group": "bombs.example.com",
+            "scope": "Namespaced",
+            "names": names,
             "versions": [version],
         },
-    }  # fmt: skip
+    }
 
 
 def free(name: str, **more: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "bombs.example.com/v1", "kind": "Free", "metadata": {"name": name}, **more,
-    }  # fmt: skip
+        "apiVersion": "bombs.example.com/v1",
+        "kind": "Free",
+        "metadata": {"name": name},
+        **more,
+    }
 
 
 def served(schema: dict[str, Any]) -> Session:
@@ -55,10 +63,12 @@ def served(schema: dict[str, Any]) -> Session:
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = served({
-        "x-kubernetes-preserve-unknown-fields": True,
-        "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}},
-    })  # fmt: skip
+    session = served(
+        {
+            "x-kubernetes-preserve-unknown-fields": True,
+            "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}},
+        }
+    )
     assert session.request("POST", FREE, free("one")).status == 201
     assert session.request("POST", CONFIGMAPS, configmap("one", k="v")).status == 201
     assert session.request("POST", PODS, pod("one")).status == 201

@@ -12,15 +12,19 @@ def test_each_component_is_healthy_until_it_is_stopped() -> None:
     session.settle()
     listed = session.request("GET", PATH).json()
     assert [one["metadata"]["name"] for one in listed["items"]] == [
-        "scheduler", "controller-manager", "etcd-0",
-    ]  # fmt: skip
+        "scheduler",
+        "controller-manager",
+        "etcd-0",
+    ]
     assert {one["conditions"][0]["message"] for one in listed["items"]} == {"ok"}
 
     table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     rows = session.request("GET", PATH, headers=table).json()["rows"]
     assert [row["cells"][:2] for row in rows] == [
-        ["scheduler", "Healthy"], ["controller-manager", "Healthy"], ["etcd-0", "Healthy"],
-    ]  # fmt: skip
+        ["scheduler", "Healthy"],
+        ["controller-manager", "Healthy"],
+        ["etcd-0", "Healthy"],
+    ]
 
     session.cluster.role("scheduler", "stop")
     (condition,) = session.request("GET", f"{PATH}/scheduler").json()["conditions"]

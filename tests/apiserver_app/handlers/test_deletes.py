@@ -44,10 +44,13 @@ def test_most_kinds_answer_a_status_that_names_what_went(session: Session) -> No
     assert (answer.status, answer.json()) == (
         200,
         {
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Success",
             "details": {"name": "a", "kind": "configmaps", "uid": uid},
         },
-    )  # fmt: skip
+    )
     assert session.request("GET", f"{CONFIGMAPS}/a").status == 404
 
 
@@ -121,10 +124,13 @@ def test_a_watch_tells_of_a_deletion_what_the_real_one_tells(
     watch = session.request("GET", f"{PODS}?watch=1&resourceVersion={before}&timeoutSeconds=1")
     events = [orjson.loads(line) for line in watch.text.splitlines()]
     assert [
-        (event["type"], meta.revision_of(event["object"]) - before,
-         event["object"]["metadata"]["deletionGracePeriodSeconds"])
+        (
+            event["type"],
+            meta.revision_of(event["object"]) - before,
+            event["object"]["metadata"]["deletionGracePeriodSeconds"],
+        )
         for event in events
-    ] == told  # fmt: skip
+    ] == told
     assert session.request("GET", f"{PODS}/p").status == 404
 
 
@@ -241,9 +247,13 @@ def test_a_collection_is_deleted_as_far_as_its_selectors_reach(session: Session)
 
 def event(name: str) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "reason": "Tested",
-        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}, "type": "Normal",
-    }  # fmt: skip
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name},
+        "reason": "Tested",
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "type": "Normal",
+    }
 
 
 def test_a_collection_of_a_converted_kind_is_answered_in_its_version(session: Session) -> None:

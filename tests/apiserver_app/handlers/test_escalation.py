@@ -17,24 +17,31 @@ GROUP = "rbac.authorization.k8s.io"
 
 def role(name: str, *rules: dict[str, Any], kind: str = "Role", **more: Any) -> dict[str, Any]:
     return {
-        "apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name},
-        "rules": list(rules), **more,
-    }  # fmt: skip
+        "apiVersion": f"{GROUP}/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "rules": list(rules),
+        **more,
+    }
 
 
 def rule(verbs: str, resources: str, group: str = "", *names: str) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "apiGroups": [group], "resources": resources.split(), "verbs": verbs.split(),
-    }  # fmt: skip
+        "apiGroups": [group],
+        "resources": resources.split(),
+        "verbs": verbs.split(),
+    }
     return {**found, "resourceNames": list(names)} if names else found
 
 
 def binding(name: str, kind: str, role_name: str, user: str) -> dict[str, Any]:
     return {
-        "apiVersion": f"{GROUP}/v1", "kind": "RoleBinding", "metadata": {"name": name},
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": name},
         "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role_name},
         "subjects": [{"kind": "User", "apiGroup": GROUP, "name": user}],
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -123,10 +130,12 @@ def test_gathering_roles_takes_a_cluster_admin(session: Session) -> None:
     may = role("may", rule("create", "clusterroles", GROUP), kind="ClusterRole")
     session.request("POST", path, may)
     bound = {
-        "apiVersion": f"{GROUP}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "may"},
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "may"},
         "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "may"},
         "subjects": [{"kind": "User", "apiGroup": GROUP, "name": "pat"}],
-    }  # fmt: skip
+    }
     session.request("POST", f"{API}/clusterrolebindings", bound)
     gathering = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
     answer = post(session, path, role("all", kind="ClusterRole", aggregationRule=gathering))

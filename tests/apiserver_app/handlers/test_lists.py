@@ -142,8 +142,10 @@ def test_a_revision_yet_to_come_is_too_large(seven: Session, match: str) -> None
     status = answer.json()
     revision = seven.cluster.store.revision
     assert (answer.status, status["reason"], status["message"]) == (
-        504, "Timeout", f"Timeout: Too large resource version: 99999, current: {revision}",
-    )  # fmt: skip
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: 99999, current: {revision}",
+    )
     assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 

@@ -19,9 +19,11 @@ SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 def policy(name: str, **param_kind: str) -> dict[str, Any]:
     rule = {
-        "operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "apiGroups": ["apps"],
+        "apiVersions": ["v1"],
         "resources": ["deployments"],
-    }  # fmt: skip
+    }
     spec: dict[str, Any] = {
         "matchConstraints": {"resourceRules": [rule]},
         "validations": [{"expression": "true"}],
@@ -64,11 +66,14 @@ def test_a_policy_is_written_by_who_may_get_all_of_its_parameters(session: Sessi
     assert post(session, POLICIES, policy("plain")).status == 201
     refused = post(session, POLICIES, policy("a", **SETTINGS))
     assert refused.status == 422
-    assert refused.json()["details"]["causes"] == [{
-        "reason": "FieldValueForbidden", "field": "spec.paramKind",
-        "message": f'Forbidden: user {PAT} must have "get" permission on all objects of the '
-        "referenced paramKind (kind=ConfigMap, apiVersion=v1)",
-    }]  # fmt: skip
+    assert refused.json()["details"]["causes"] == [
+        {
+            "reason": "FieldValueForbidden",
+            "field": "spec.paramKind",
+            "message": f'Forbidden: user {PAT} must have "get" permission on all objects of the '
+            "referenced paramKind (kind=ConfigMap, apiVersion=v1)",
+        }
+    ]
 
     allow(session, "reader", [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}])
 

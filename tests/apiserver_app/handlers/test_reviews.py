@@ -99,9 +99,7 @@ def test_who_i_am(session: Session) -> None:
 
 
 def test_a_token_nobody_knows_is_not_authenticated(session: Session) -> None:
-    body = {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "x"},
-    }  # fmt: skip
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "x"}}
     status = session.request("POST", f"{AUTHENTICATION}/tokenreviews", body).json()["status"]
     assert not status.get("authenticated") and "invalid bearer token" in status["error"]
 

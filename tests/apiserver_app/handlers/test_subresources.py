@@ -17,9 +17,11 @@ ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
 
 def binding(name: str, node: str = "node-1", **metadata: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name, **metadata},
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, **metadata},
         "target": {"kind": "Node", "name": node},
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -52,8 +54,12 @@ def test_a_binding_sets_the_node_and_the_condition(session: Session, path: str) 
 def test_a_binding_is_told_at_every_gate_of_a_write(session: Session) -> None:
     session.request("POST", f"{PODS}/p/binding", binding("p"))
     assert [gate for gate, _ in last_gates(session)][5:] == [
-        "decode", "mutating", "validation", "validating", "etcd",
-    ]  # fmt: skip
+        "decode",
+        "mutating",
+        "validation",
+        "validating",
+        "etcd",
+    ]
 
 
 def test_a_binding_is_noted_for_nobody_in_managed_fields(session: Session) -> None:
@@ -111,20 +117,23 @@ def test_a_binding_on_dry_run_binds_nothing(session: Session) -> None:
 
 
 def eviction(name: str, **more: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}, **more,
-    }  # fmt: skip
+    return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}, **more}
 
 
 def budget(allowed: int, **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"},
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b"},
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "p"}}, **spec},
         "status": {
-            "disruptionsAllowed": allowed, "currentHealthy": 1 + allowed, "desiredHealthy": 1,
-            "expectedPods": 1 + allowed, "observedGeneration": 1,
+            "disruptionsAllowed": allowed,
+            "currentHealthy": 1 + allowed,
+            "desiredHealthy": 1,
+            "expectedPods": 1 + allowed,
+            "observedGeneration": 1,
         },
-    }  # fmt: skip
+    }
 
 
 def with_budget(session: Session, allowed: int) -> None:
@@ -148,8 +157,10 @@ def test_an_eviction_the_budget_forbids_is_refused_with_its_cause(session: Sessi
     answer = session.request("POST", f"{PODS}/p/eviction", eviction("p"))
     status = answer.json()
     assert (answer.status, status["reason"], status["message"]) == (
-        429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.",
-    )  # fmt: skip
+        429,
+        "TooManyRequests",
+        "Cannot evict pod as it would violate the pod's disruption budget.",
+    )
     assert status["details"]["causes"] == [
         {
             "reason": "DisruptionBudget",
@@ -188,8 +199,10 @@ def test_a_token_knows_its_account_and_is_not_stored(session: Session) -> None:
     assert (answer.status, session.cluster.store.revision) == (201, revision)
     token = answer.json()["status"]["token"]
     review = {
-        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token},
-    }  # fmt: skip
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenReview",
+        "spec": {"token": token},
+    }
     seen = session.request("POST", "/apis/authentication.k8s.io/v1/tokenreviews", review).json()
     assert seen["status"]["user"]["username"] == "system:serviceaccount:default:default"
 
@@ -220,9 +233,11 @@ def test_a_node_gets_no_token_for_a_pod_of_another_node() -> None:
     found = session.request("GET", PODS).json()["items"][0]
     others = {"node-1", "node-2", "node-3"} - {found["spec"]["nodeName"]}
     ref = {
-        "kind": "Pod", "apiVersion": "v1", "name": found["metadata"]["name"],
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "name": found["metadata"]["name"],
         "uid": found["metadata"]["uid"],
-    }  # fmt: skip
+    }
     request = token_request(boundObjectRef=ref, expirationSeconds=3600)
     asked: list[Any] = []
 
@@ -247,8 +262,10 @@ def test_a_scale_shows_and_sets_the_replicas(session: Session) -> None:
     path = f"{DEPLOYMENTS}/nginx/scale"
     scale = session.request("GET", path).json()
     assert (scale["kind"], scale["spec"], scale["status"]["selector"]) == (
-        "Scale", {"replicas": 2}, "app=nginx",
-    )  # fmt: skip
+        "Scale",
+        {"replicas": 2},
+        "app=nginx",
+    )
     scale["spec"]["replicas"] = 3
     assert session.request("PUT", path, scale).json()["spec"] == {"replicas": 3}
     patched = session.request("PATCH", path, {"spec": {"replicas": 0}}, headers=MERGE)

@@ -59,9 +59,11 @@ def test_an_update_without_a_revision_is_unconditional(session: Session) -> None
 def test_a_kind_that_needs_a_revision_says_so() -> None:
     session = bare_session()
     lease = {
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"},
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "l"},
         "spec": {"holderIdentity": "me"},
-    }  # fmt: skip
+    }
     session.request("POST", LEASES, lease)
     answer = session.request("PUT", f"{LEASES}/l", lease)
     assert (answer.status, answer.json()["message"]) == (
@@ -274,9 +276,11 @@ def test_who_may_patch_but_not_create_cannot_create_by_an_apply(session: Session
 def test_an_update_creates_a_lease_for_whoever_may_create_it(session: Session) -> None:
     may_patch_only(session)
     lease = {
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"},
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "l"},
         "spec": {"holderIdentity": "me"},
-    }  # fmt: skip
+    }
     assert session.request("PUT", f"{LEASES}/l", lease, user="pat").status == 403
     made = session.request("PUT", f"{LEASES}/l", lease)
     assert made.status == 201
@@ -318,9 +322,9 @@ def test_a_generated_name_is_free_of_what_is_there() -> None:
 
 
 def test_a_create_that_names_a_revision_is_refused_in_upstreams_words(session: Session) -> None:
-    answer = session.request("POST", CONFIGMAPS, {
-        **configmap("b"), "metadata": {"name": "b", "resourceVersion": "7"},
-    })  # fmt: skip
+    answer = session.request(
+        "POST", CONFIGMAPS, {**configmap("b"), "metadata": {"name": "b", "resourceVersion": "7"}}
+    )
     assert (answer.status, answer.json()["message"]) == (
         500,
         "resourceVersion should not be set on objects to be created",
@@ -328,19 +332,24 @@ def test_a_create_that_names_a_revision_is_refused_in_upstreams_words(session: S
 
 
 def test_a_create_with_a_revision_that_is_no_number_is_taken(session: Session) -> None:
-    answer = session.request("POST", CONFIGMAPS, {
-        **configmap("unnumbered"), "metadata": {"name": "unnumbered", "resourceVersion": "v1"},
-    })  # fmt: skip
+    answer = session.request(
+        "POST",
+        CONFIGMAPS,
+        {**configmap("unnumbered"), "metadata": {"name": "unnumbered", "resourceVersion": "v1"}},
+    )
     assert answer.status == 201
     assert answer.json()["metadata"]["resourceVersion"].isdigit()
 
 
 def test_what_only_the_server_knows_cannot_be_given(session: Session) -> None:
     metadata = {
-        "name": "b", "uid": "mine", "creationTimestamp": "2000-01-01T00:00:00Z",
-        "deletionTimestamp": "2000-01-01T00:00:00Z", "deletionGracePeriodSeconds": 3,
+        "name": "b",
+        "uid": "mine",
+        "creationTimestamp": "2000-01-01T00:00:00Z",
+        "deletionTimestamp": "2000-01-01T00:00:00Z",
+        "deletionGracePeriodSeconds": 3,
         "selfLink": "/x",
-    }  # fmt: skip
+    }
     made = session.request("POST", CONFIGMAPS, {**configmap("b"), "metadata": metadata}).json()
     kept = made["metadata"]
     assert kept["uid"] != "mine" and kept["creationTimestamp"].startswith("2025")

@@ -36,8 +36,10 @@ def test_core_group_is_listed_without_an_api_version_of_its_own(
     }
     core = get(served, "/api/v1")
     assert (core["kind"], core["groupVersion"], "apiVersion" in core) == (
-        "APIResourceList", "v1", False,
-    )  # fmt: skip
+        "APIResourceList",
+        "v1",
+        False,
+    )
 
 
 def test_resource_and_its_subresources_have_upstreams_fields(
@@ -51,11 +53,19 @@ def test_resource_and_its_subresources_have_upstreams_fields(
         "singularName": "pod",
         "namespaced": True,
         "kind": "Pod",
-        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update",
-                  "watch"],
+        "verbs": [
+            "create",
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "update",
+            "watch",
+        ],
         "shortNames": ["po"],
         "categories": ["all"],
-    }  # fmt: skip
+    }
     assert core["pods/eviction"] == {
         "name": "pods/eviction",
         "singularName": "",

@@ -75,10 +75,14 @@ def frames(answer: Answer) -> list[tuple[str, Any]]:
 
 
 def test_an_object_is_the_same_in_protobuf(session: Session) -> None:
-    for path in (f"{CONFIGMAPS}/a", f"{PODS}/p", "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-                 "/admin", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
-                 f"{CRD['metadata']['name']}", "/apis/apiregistration.k8s.io/v1/apiservices/v1.",
-                 "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt"):  # fmt: skip
+    for path in (
+        f"{CONFIGMAPS}/a",
+        f"{PODS}/p",
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin",
+        f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD['metadata']['name']}",
+        "/apis/apiregistration.k8s.io/v1/apiservices/v1.",
+        "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt",
+    ):
         answer = session.request("GET", path, headers=ASKED)
         assert answer.status == 200, path
         assert bare(read(answer)) == bare(session.request("GET", path).json()), path

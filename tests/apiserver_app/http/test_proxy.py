@@ -17,9 +17,11 @@ ENDPOINTS = "/api/v1/namespaces/default/endpoints"
 def lab() -> Lab:
     lab = Lab()
     service: dict[str, Any] = {
-        "kind": "Service", "apiVersion": "v1", "metadata": {"name": "shop"},
+        "kind": "Service",
+        "apiVersion": "v1",
+        "metadata": {"name": "shop"},
         "spec": {"ports": [{"port": 8080, "name": "http", "targetPort": 80}]},
-    }  # fmt: skip
+    }
     assert lab.session.request("POST", SERVICES, service).status == 201
     target = {"kind": "Pod", "namespace": "default", "name": "two"}
     subset = {
@@ -27,13 +29,18 @@ def lab() -> Lab:
         "ports": [{"port": 80, "name": "http"}],
     }
     endpoints = {
-        "kind": "Endpoints", "apiVersion": "v1", "metadata": {"name": "shop"}, "subsets": [subset],
-    }  # fmt: skip
+        "kind": "Endpoints",
+        "apiVersion": "v1",
+        "metadata": {"name": "shop"},
+        "subsets": [subset],
+    }
     assert lab.session.request("POST", ENDPOINTS, endpoints).status == 201
     node = {
-        "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"},
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {"name": "n1"},
         "status": {"addresses": [{"type": "InternalIP", "address": "172.18.0.2"}]},
-    }  # fmt: skip
+    }
     assert lab.session.request("POST", "/api/v1/nodes", node).status == 201
     return lab
 

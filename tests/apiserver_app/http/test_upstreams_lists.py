@@ -51,9 +51,12 @@ def _resource(
     name: str, singular: str, kind: str, scope: str, verbs: str, short: str, of: str, digest: str
 ) -> dict[str, Any]:
     out: dict[str, Any] = {
-        "name": name, "singularName": singular, "kind": kind, "namespaced": scope == "namespaced",
+        "name": name,
+        "singularName": singular,
+        "kind": kind,
+        "namespaced": scope == "namespaced",
         "verbs": VERBS.get(verbs, verbs).split(","),
-    }  # fmt: skip
+    }
     for field, value in (("shortNames", short.split()), ("categories", of.split())):
         if value != ["-"]:
             out[field] = value
@@ -64,9 +67,12 @@ def _resource(
 
 def _subresource(owner: dict[str, Any], name: str, kind: str, verbs: str) -> dict[str, Any]:
     out = {
-        "name": owner["name"] + name, "singularName": "", "namespaced": owner["namespaced"],
-        "kind": kind.rpartition(" ")[2], "verbs": VERBS.get(verbs, verbs).split(","),
-    }  # fmt: skip
+        "name": owner["name"] + name,
+        "singularName": "",
+        "namespaced": owner["namespaced"],
+        "kind": kind.rpartition(" ")[2],
+        "verbs": VERBS.get(verbs, verbs).split(","),
+    }
     if " " in kind:
         out["group"], out["version"] = kind.split(" ")[0].split("/")
     return out

@@ -91,8 +91,12 @@ def test_an_object_enters_and_leaves_a_label_selection(session: Session) -> None
     relabel(session, "a", "y")
     session.request("DELETE", f"{CONFIGMAPS}/a")
     assert [kind for kind, _ in told(answer)] == [
-        "ADDED", "MODIFIED", "DELETED", "ADDED", "DELETED",
-    ]  # fmt: skip
+        "ADDED",
+        "MODIFIED",
+        "DELETED",
+        "ADDED",
+        "DELETED",
+    ]
     left = events(answer)[2][1]["metadata"]
     assert left["labels"] == {"app": "y"}, "what left is shown as it was"
     assert int(left["resourceVersion"]) == revision + 3, "at the revision with which it left"

@@ -27,8 +27,11 @@ def test_behaviour_is_there_from_its_first_release_to_its_last() -> None:
 
 def test_feature_gate_may_be_off_again_in_a_later_release() -> None:
     assert [Release(minor).has("WatchList") for minor in (31, 32, 33, 34)] == [
-        False, True, False, True,
-    ]  # fmt: skip
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_unknown_behaviour_is_an_error() -> None:

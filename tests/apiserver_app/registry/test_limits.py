@@ -18,8 +18,12 @@ def limited(**limits: int) -> Session:
 
 
 def config_map(session: Session, name: str, size: int = 1, namespace: str = "default") -> Answer:
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
-            "data": {"text": "x" * size}}  # fmt: skip
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"text": "x" * size},
+    }
     return session.request("POST", MAPS.format(namespace), body)
 
 
@@ -58,9 +62,11 @@ def test_a_cluster_holds_so_many_objects_and_bytes() -> None:
     )
     path = f"{MAPS.format('default')}/small"
     grown = session.request(
-        "PATCH", path, {"data": {"more": "x" * 30_000}},
+        "PATCH",
+        path,
+        {"data": {"more": "x" * 30_000}},
         headers={"content-type": "application/merge-patch+json"},
-    )  # fmt: skip
+    )
     assert ": exceeded limit of the cluster: bytes, requested: 3" in why(grown)[1]
 
 
@@ -84,10 +90,13 @@ def test_a_pod_has_so_many_containers_of_all_sorts() -> None:
     }
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     answer = session.request("POST", "/api/v1/namespaces/default/pods", body)
-    assert why(answer) == (403, (
-        'pods "p" is forbidden: exceeded limit of the cluster: pod-containers, requested: 3, '
-        "limited: 2"
-    ))  # fmt: skip
+    assert why(answer) == (
+        403,
+        (
+            'pods "p" is forbidden: exceeded limit of the cluster: pod-containers, requested: 3, '
+            "limited: 2"
+        ),
+    )
 
 
 def test_the_bytes_are_those_of_what_is_there_also_after_a_restart() -> None:

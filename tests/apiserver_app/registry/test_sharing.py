@@ -13,14 +13,18 @@ from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
 
 def pod(number: int) -> Object:
-    made: Object = orjson.loads(orjson.dumps({
-        "metadata": {"name": f"pod-{number}", "labels": {"app": "web"}, "generation": 1},
-        "spec": {
-            "tolerations": [{"key": "not-ready", "tolerationSeconds": 300}],
-            "containers": [{"name": f"c-{number}", "resources": {"limits": {"cpu": "1"}}}],
-            "hostNetwork": None,
-        },
-    }))  # fmt: skip
+    made: Object = orjson.loads(
+        orjson.dumps(
+            {
+                "metadata": {"name": f"pod-{number}", "labels": {"app": "web"}, "generation": 1},
+                "spec": {
+                    "tolerations": [{"key": "not-ready", "tolerationSeconds": 300}],
+                    "containers": [{"name": f"c-{number}", "resources": {"limits": {"cpu": "1"}}}],
+                    "hostNetwork": None,
+                },
+            }
+        )
+    )
     return made
 
 

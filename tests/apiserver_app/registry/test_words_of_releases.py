@@ -22,10 +22,12 @@ def test_a_cause_of_a_refused_update_is_told_once_since_1_36(release: str, times
     session = Session(default_inputs(version=release))
     group = "rbac.authorization.k8s.io"
     binding: dict[str, Any] = {
-        "apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {"name": "b"},
+        "apiVersion": f"{group}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b"},
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "view"},
         "subjects": [{"kind": "User", "name": "u", "apiGroup": group}],
-    }  # fmt: skip
+    }
     assert session.request("POST", _ROLES, binding).status == 201
     binding["subjects"][0]["kind"] = "Robot"
     found = refused(session, "PUT", f"{_ROLES}/b", binding)["details"]["causes"]
@@ -37,9 +39,11 @@ def test_a_value_in_the_error_of_an_apply_is_no_format_since_1_34(release: str, 
     session = Session(default_inputs(version=release))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "labels": "150%"}}
     answer = session.request(
-        "PATCH", "/api/v1/namespaces/default/configmaps/x?fieldManager=m", body,
+        "PATCH",
+        "/api/v1/namespaces/default/configmaps/x?fieldManager=m",
+        body,
         headers={"content-type": "application/apply-patch+yaml"},
-    )  # fmt: skip
+    )
     assert answer.json()["message"].endswith(f"expected map, got {told}")
 
 
@@ -56,9 +60,12 @@ def test_a_changed_storage_class_is_refused_in_other_words_since_1_36(
     session = Session(default_inputs(version=release))
     path = "/apis/storage.k8s.io/v1/storageclasses"
     body = {
-        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "x"},
-        "provisioner": "example.com/p", "parameters": {"a": "b"},
-    }  # fmt: skip
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "x"},
+        "provisioner": "example.com/p",
+        "parameters": {"a": "b"},
+    }
     assert session.request("POST", path, body).status == 201
     changed = {**body, "parameters": {"a": "c"}}
     assert refused(session, "PUT", f"{path}/x", changed)["message"].endswith(told)
@@ -77,8 +84,11 @@ def test_the_path_of_a_wrong_type_names_embedded_structs_since_1_35(
     session = Session(default_inputs(version=release))
     volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": "x"}]}}
     body = {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"volumes": [volume]},
-    }  # fmt: skip
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "x"},
+        "spec": {"volumes": [volume]},
+    }
     message = refused(session, "POST", "/api/v1/namespaces/default/pods", body)["message"]
     assert message == (
         'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal string into Go '
@@ -95,9 +105,10 @@ def test_label_keys_are_called_so_and_measured_in_bytes_since_1_35(
 ) -> None:
     session = Session(default_inputs(version=release))
     body = {
-        "apiVersion": "v1", "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
         "metadata": {"name": "x", "labels": {"k/e/y": "c", "l" * 64: "d", "e": "f" * 64}},
-    }  # fmt: skip
+    }
     message = refused(session, "POST", "/api/v1/namespaces/default/configmaps", body)["message"]
     assert f"a {key} must consist of" in message
     assert f"name part must be no more than 63 {unit}" in message
@@ -108,9 +119,11 @@ def test_label_keys_are_called_so_and_measured_in_bytes_since_1_35(
 def test_the_name_of_a_service_may_begin_with_a_digit_since_1_36(release: str, code: int) -> None:
     session = Session(default_inputs(version=release))
     body = {
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "1x"},
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "1x"},
         "spec": {"ports": [{"port": 80}]},
-    }  # fmt: skip
+    }
     assert session.request("POST", "/api/v1/namespaces/default/services", body).status == code
 
 
@@ -126,12 +139,15 @@ def test_the_template_of_a_stateful_set_is_validated_since_1_34(release: str, co
     containers: list[dict[str, Any]] = [container]
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
     body: dict[str, Any] = {
-        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "x"},
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "x"},
         "spec": {
-            "selector": {"matchLabels": {"a": "b"}}, "template": template,
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": template,
             "volumeClaimTemplates": [claim, claim],
         },
-    }  # fmt: skip
+    }
     assert session.request("POST", path, body).status == 201, "the claims are the pod's volumes"
     containers.append({**container, "name": "other", "image": ""})
     assert session.request("POST", path, body).status == code

@@ -47,9 +47,11 @@ class Kr8s:
 
     def selectors(self) -> None:
         found = self.api.get(
-            "configmaps", namespace=self.ns, label_selector={"made": "here"},
+            "configmaps",
+            namespace=self.ns,
+            label_selector={"made": "here"},
             field_selector={"metadata.name": "one"},
-        )  # fmt: skip
+        )
         assert [one.name for one in found] == ["one"]
 
     def patch_merge(self) -> None:

@@ -24,9 +24,12 @@ class Node:
     def __init__(self, kubeconfig: str, namespace: str) -> None:
         installed()
         ran = subprocess.run(
-            ["node", "steps.mjs", kubeconfig, namespace], cwd=HERE, capture_output=True,
-            text=True, timeout=RUN_SECONDS,
-        )  # fmt: skip
+            ["node", "steps.mjs", kubeconfig, namespace],
+            cwd=HERE,
+            capture_output=True,
+            text=True,
+            timeout=RUN_SECONDS,
+        )
         assert ran.returncode == 0, ran.stderr
         found = [json.loads(line) for line in ran.stdout.splitlines()]
         self._said: dict[str, str] = {
@@ -52,8 +55,11 @@ def installed() -> None:
         return
     assert shutil.which("npm"), "these tests need npm on the PATH: tests/setup installs it"
     done = subprocess.run(
-        ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=HERE,
-        capture_output=True, text=True, timeout=INSTALL_SECONDS,
-    )  # fmt: skip
+        ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_SECONDS,
+    )
     assert done.returncode == 0, done.stderr
     stamp.write_text(lock.read_text())

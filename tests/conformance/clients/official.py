@@ -67,9 +67,11 @@ class Official:
     def patch_merge(self) -> None:
         found = dynamic.DynamicClient(self.api).resources.get(api_version="v1", kind="ConfigMap")
         done = found.patch(
-            name="one", namespace=self.ns, body={"data": {"c": None}},
+            name="one",
+            namespace=self.ns,
+            body={"data": {"c": None}},
             content_type="application/merge-patch+json",
-        )  # fmt: skip
+        )
         assert done.data.to_dict() == {"a": "b"}
 
     def patch_json(self) -> None:
@@ -162,9 +164,14 @@ class Official:
 
     def _exec(self, *command: str, **options: Any) -> Any:
         return stream.stream(
-            self.core.connect_get_namespaced_pod_exec, "waits", self.ns, command=list(command),
-            stdout=True, stderr=True, **options,
-        )  # fmt: skip
+            self.core.connect_get_namespaced_pod_exec,
+            "waits",
+            self.ns,
+            command=list(command),
+            stdout=True,
+            stderr=True,
+            **options,
+        )
 
     def exec(self) -> None:
         assert self._exec("echo", "hi") == "hi\n"

@@ -23,18 +23,21 @@ SOURCES = [
 ]
 SPECS: dict[str, dict[str, Any]] = {
     "variables that double": {"container": {"env": DOUBLED}},
-    "words of large variables": {"container": {
-        "env": DOUBLED[:15], "command": ["sh", "-c", "sleep infinity", *(["$(v14)"] * 5000)],
-    }},
-    "very many variables": {"container": {
-        "env": [{"name": f"v{n}", "value": "$(v1)"} for n in range(4990)],
-    }},
+    "words of large variables": {
+        "container": {
+            "env": DOUBLED[:15],
+            "command": ["sh", "-c", "sleep infinity", *(["$(v14)"] * 5000)],
+        }
+    },
+    "very many variables": {
+        "container": {"env": [{"name": f"v{n}", "value": "$(v1)"} for n in range(4990)]}
+    },
     "variables of many sources": {"container": {"envFrom": FROM}},
     "a volume of many sources": {
         "container": {"volumeMounts": [{"name": "v", "mountPath": "/v"}]},
         "volumes": [{"name": "v", "projected": {"sources": SOURCES}}],
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", SPECS)

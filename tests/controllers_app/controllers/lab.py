@@ -106,14 +106,19 @@ class Lab:
 
     def add_node(self, name: str, **more: Any) -> None:
         """A node whose kubelet has just said that it is ready."""
-        self.create("nodes", {
-            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, **more},
-        }, "")  # fmt: skip
-        self.create(LEASES, {
-            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {"name": name, "namespace": "kube-node-lease"},
-            "spec": {"holderIdentity": name, "leaseDurationSeconds": 40},
-        }, "kube-node-lease")  # fmt: skip
+        self.create(
+            "nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, **more}}, ""
+        )
+        self.create(
+            LEASES,
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": name, "namespace": "kube-node-lease"},
+                "spec": {"holderIdentity": name, "leaseDurationSeconds": 40},
+            },
+            "kube-node-lease",
+        )
         self.beat(name)
 
     def beat(self, name: str, ready: bool = True) -> None:
@@ -122,11 +127,14 @@ class Lab:
         moment = meta.rfc3339(now)
         conditions = [
             {
-                "type": kind, "status": "True" if (kind == "Ready") == ready else "False",
-                "lastHeartbeatTime": moment, "lastTransitionTime": moment, "reason": "Kubelet",
+                "type": kind,
+                "status": "True" if (kind == "Ready") == ready else "False",
+                "lastHeartbeatTime": moment,
+                "lastTransitionTime": moment,
+                "reason": "Kubelet",
             }
             for kind in ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
-        ]  # fmt: skip
+        ]
         if not ready:
             for condition in conditions[:3]:
                 condition["status"] = "False"
@@ -148,9 +156,11 @@ class Lab:
 
     def bind(self, name: str, node: str, namespace: str = "default") -> None:
         binding = {
-            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name},
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
-        }  # fmt: skip
+        }
         self.call(
             self.admin.create("pods", namespace, binding, name=name, subresource="binding"), 0
         )
@@ -164,11 +174,12 @@ class Lab:
             "phase": phase,
             "conditions": [
                 {
-                    "type": "Ready", "status": "True" if ready else "False",
+                    "type": "Ready",
+                    "status": "True" if ready else "False",
                     "lastTransitionTime": meta.rfc3339(self.kernel.now),
                 }
             ],
-        }  # fmt: skip
+        }
         if phase == "Running":
             self._addresses += 1
             address = f"10.244.{self._addresses // 250}.{self._addresses % 250 + 1}"
@@ -186,9 +197,10 @@ class Lab:
     def events(self, kind: str = "", namespace: str = "default") -> list[tuple[str, str, int]]:
         """(reason, message, count), oldest first."""
         found = [
-            event for event in self.stored("events", namespace)
+            event
+            for event in self.stored("events", namespace)
             if not kind or event["involvedObject"]["kind"] == kind
-        ]  # fmt: skip
+        ]
         found.sort(key=lambda event: str(event["metadata"]["name"]).rpartition(".")[2])
         return [(event["reason"], event["message"], event["count"]) for event in found]
 
@@ -217,9 +229,10 @@ class Lab:
 
     def requests(self, client: str, verb: str = "", resource: str = "") -> list[tuple[Any, ...]]:
         return [
-            fields for fields in self.records("request")
+            fields
+            for fields in self.records("request")
             if fields[1] == client and fields[3] == verb and fields[5] == resource
-        ]  # fmt: skip
+        ]
 
     def assert_no_slips(self) -> None:
         """No reconcile ended by a programmer's error."""
@@ -267,8 +280,10 @@ def snapshot(inputs: Inputs) -> MemoryBackend:
     state = cluster.state
     state.revision = cluster.store.revision
     state.now, state.steps, state.rand = (
-        cluster.kernel.now, cluster.kernel.steps, cluster.rand.state,
-    )  # fmt: skip
+        cluster.kernel.now,
+        cluster.kernel.steps,
+        cluster.rand.state,
+    )
     backend.commit(state, list(cluster.store.pending), [], [])
     return backend
 

@@ -33,35 +33,46 @@ def post(session: Session, path: str, body: dict[str, Any]) -> None:
 
 def deploy(session: Session, count: int = 1, notes: dict[str, str] | None = None) -> None:
     labels = {"app": "web"}
-    container = {
-        "name": "web", "image": "nginx", "resources": {"requests": {"cpu": "200m"}},
-    }  # fmt: skip
+    container = {"name": "web", "image": "nginx", "resources": {"requests": {"cpu": "200m"}}}
     annotations = {f"simulation.lifecycle/{key}": text for key, text in (notes or {}).items()}
-    post(session, DEPLOYMENTS, {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
-        "spec": {
-            "replicas": count, "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels, "annotations": annotations},
-                "spec": {"containers": [container]},
+    post(
+        session,
+        DEPLOYMENTS,
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {
+                "replicas": count,
+                "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels, "annotations": annotations},
+                    "spec": {"containers": [container]},
+                },
             },
         },
-    })  # fmt: skip
+    )
 
 
 def autoscale(session: Session, name: str = "web", kind: str = "Deployment", **spec: Any) -> None:
     api = "apps/v1" if kind == "Deployment" else "example.com/v1"
     target = {"type": "Utilization", "averageUtilization": 50}
-    post(session, HPAS, {
-        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": name},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": api, "kind": kind, "name": "web"},
-            "minReplicas": 1, "maxReplicas": 10,
-            "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
-            **spec,
+    post(
+        session,
+        HPAS,
+        {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": name},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": api, "kind": kind, "name": "web"},
+                "minReplicas": 1,
+                "maxReplicas": 10,
+                "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+                **spec,
+            },
         },
-    })  # fmt: skip
+    )
 
 
 def status(session: Session, name: str = "web") -> dict[str, Any]:
@@ -119,14 +130,16 @@ def test_without_a_metrics_server_it_says_what_it_cannot_get(plain: Session) -> 
     plain.wait(20)
     assert conditions(plain) == {
         "AbleToScale": (
-            "True", "SucceededGetScale",
+            "True",
+            "SucceededGetScale",
             "the HPA controller was able to get the target's current scale",
         ),
         "ScalingActive": (
-            "False", "FailedGetResourceMetric",
+            "False",
+            "FailedGetResourceMetric",
             f"the HPA was unable to compute the replica count: {NOT_SERVED}",
         ),
-    }  # fmt: skip
+    }
     first = "invalid metrics (1 invalid out of 1), first error is: failed to get cpu resource"
     assert set(told(plain)) == {
         ("FailedGetResourceMetric", NOT_SERVED),
@@ -143,14 +156,19 @@ def test_it_goes_up_with_what_is_used_and_down_after_five_minutes(measured: Sess
     measured.wait(60)
     assert conditions(measured)["ScalingActive"][:2] == ("True", "ValidMetricFound")
     assert conditions(measured)["ScalingLimited"] == (
-        "False", "DesiredWithinRange", "the desired count is within the acceptable range",
-    )  # fmt: skip
-    assert status(measured)["currentMetrics"] == [{
-        "type": "Resource",
-        "resource": {
-            "name": "cpu", "current": {"averageValue": "20m", "averageUtilization": 10},
-        },
-    }]  # fmt: skip
+        "False",
+        "DesiredWithinRange",
+        "the desired count is within the acceptable range",
+    )
+    assert status(measured)["currentMetrics"] == [
+        {
+            "type": "Resource",
+            "resource": {
+                "name": "cpu",
+                "current": {"averageValue": "20m", "averageUtilization": 10},
+            },
+        }
+    ]
     use(measured, 250)  # 125 % where 50 % is aimed at
     measured.wait(31)
     assert wanted(measured) == 3
@@ -171,9 +189,11 @@ def test_a_pod_without_a_request_cannot_be_judged(measured: Session) -> None:
     deploy(measured)
     path = "/spec/template/spec/containers/0/resources"
     measured.request(
-        "PATCH", f"{DEPLOYMENTS}/web", [{"op": "remove", "path": path}],
+        "PATCH",
+        f"{DEPLOYMENTS}/web",
+        [{"op": "remove", "path": path}],
         headers={"content-type": "application/json-patch+json"},
-    )  # fmt: skip
+    )
     autoscale(measured)
     measured.wait(30)
     _, reason, message = conditions(measured)["ScalingActive"]
@@ -259,18 +279,30 @@ def test_metrics_that_nobody_serves_are_told_by_their_sort(
 
 def test_a_loop_that_asks_the_service_is_shared_by_all_and_scaled_by(measured: Session) -> None:
     deploy(measured, 2, notes={"cpu-millis": "1", "answer-cpu-seconds": "0.1"})
-    post(measured, "/api/v1/namespaces/default/services", {
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
-        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
-    })  # fmt: skip
+    post(
+        measured,
+        "/api/v1/namespaces/default/services",
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web"},
+            "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+        },
+    )
     measured.wait(30)
     loop = "while sleep 0.01; do wget -q -O- http://web; done"
-    post(measured, PODS, {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "load"},
-        "spec": {"containers": [
-            {"name": "load", "image": "busybox", "command": ["sh", "-c", loop]}
-        ]},
-    })  # fmt: skip
+    post(
+        measured,
+        PODS,
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "load"},
+            "spec": {
+                "containers": [{"name": "load", "image": "busybox", "command": ["sh", "-c", loop]}]
+            },
+        },
+    )
     measured.wait(20)
     path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dweb"
     items = measured.request("GET", path).json()["items"]
@@ -363,16 +395,20 @@ def test_a_policys_rate_counts_what_was_done_in_its_period() -> None:
 
 
 def test_the_windows_of_a_behavior_hold_back_both_ways() -> None:
-    down = {"stabilizationWindowSeconds": 60,
-            "policies": [{"type": "Percent", "value": 50, "periodSeconds": 60}]}  # fmt: skip
+    down = {
+        "stabilizationWindowSeconds": 60,
+        "policies": [{"type": "Percent", "value": 50, "periodSeconds": 60}],
+    }
     history = limits.History()
     history.begin(8, NOW)
     held = limited(8, 2, history, NOW + 30 * SECOND, scaleDown=down)
     assert (held.replicas, held.able[0]) == (8, "ScaleDownStabilized")
     free = limited(8, 2, history, NOW + 90 * SECOND, scaleDown=down)
     assert (free.replicas, free.limited[0]) == (4, "ScaleDownLimit")
-    up = {"stabilizationWindowSeconds": 60,
-          "policies": [{"type": "Pods", "value": 9, "periodSeconds": 60}]}  # fmt: skip
+    up = {
+        "stabilizationWindowSeconds": 60,
+        "policies": [{"type": "Pods", "value": 9, "periodSeconds": 60}],
+    }
     history = limits.History()
     history.begin(2, NOW)
     assert limited(2, 6, history, NOW + 30 * SECOND, scaleUp=up).able[0] == "ScaleUpStabilized"

@@ -19,9 +19,11 @@ def rules(session: Session, name: str) -> list[dict[str, Any]]:
 
 def role(name: str, labels: dict[str, str], **more: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": name, "labels": labels}, **more,
-    }  # fmt: skip
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name, "labels": labels},
+        **more,
+    }
 
 
 def test_a_role_labelled_for_view_is_in_view_edit_and_admin_until_it_goes() -> None:

@@ -11,17 +11,19 @@ from tests.controllers_app.controllers.lab import Lab
 
 
 def cron_job(schedule: str = "* * * * *", **spec: Any) -> dict[str, Any]:
-    template = {"spec": {
-        "containers": [{"name": "c", "image": "busybox"}], "restartPolicy": "Never",
-    }}  # fmt: skip
+    template = {
+        "spec": {"containers": [{"name": "c", "image": "busybox"}], "restartPolicy": "Never"}
+    }
     return {
-        "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"},
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "tick"},
         "spec": {
             "schedule": schedule,
             "jobTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": {"template": template}},
             **spec,
         },
-    }  # fmt: skip
+    }
 
 
 def end(lab: Lab, phase: str = "Succeeded") -> None:
@@ -70,8 +72,10 @@ def test_a_job_that_has_ended_is_active_no_more(lab: Lab) -> None:
     assert "active" not in status(lab)
     assert status(lab)["lastSuccessfulTime"]
     assert lab.events("CronJob")[-1] == (
-        "SawCompletedJob", f"Saw completed job: {name}, condition: Complete", 1,
-    )  # fmt: skip
+        "SawCompletedJob",
+        f"Saw completed job: {name}, condition: Complete",
+        1,
+    )
 
 
 def test_of_those_that_have_ended_the_history_keeps_as_many_as_it_may(lab: Lab) -> None:
@@ -136,12 +140,14 @@ def test_a_new_schedule_begins_with_its_next_moment(lab: Lab) -> None:
 def test_a_schedule_that_never_comes_round_is_told_of(lab: Lab) -> None:
     lab.create("cronjobs.batch", cron_job("59 23 31 2 *"))
     lab.run(1)
-    assert lab.events("CronJob") == [(
-        "InvalidSchedule",
-        "invalid schedule: 59 23 31 2 * : time difference between two schedules is less than "
-        "1 second",
-        1,
-    )]  # fmt: skip
+    assert lab.events("CronJob") == [
+        (
+            "InvalidSchedule",
+            "invalid schedule: 59 23 31 2 * : time difference between two schedules is less than "
+            "1 second",
+            1,
+        )
+    ]
 
 
 def test_a_job_that_is_deleted_while_it_runs_is_missed(lab: Lab) -> None:

@@ -10,12 +10,15 @@ from tests.controllers_app.controllers.lab import Lab, template
 
 def daemon_set(image: str = "nginx", **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"},
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent"},
         "spec": {
-            "selector": {"matchLabels": {"app": "agent"}}, "template": template(image, app="agent"),
+            "selector": {"matchLabels": {"app": "agent"}},
+            "template": template(image, app="agent"),
             **spec,
         },
-    }  # fmt: skip
+    }
 
 
 def nodes_of(lab: Lab) -> list[str]:
@@ -78,10 +81,14 @@ def test_its_status_counts_nodes(lab: Lab) -> None:
     start(lab)
     status = lab.get("daemonsets.apps", "agent")["status"]
     assert status == {
-        "currentNumberScheduled": 2, "numberMisscheduled": 0, "desiredNumberScheduled": 2,
-        "numberReady": 2, "observedGeneration": 1, "updatedNumberScheduled": 2,
+        "currentNumberScheduled": 2,
+        "numberMisscheduled": 0,
+        "desiredNumberScheduled": 2,
+        "numberReady": 2,
+        "observedGeneration": 1,
+        "updatedNumberScheduled": 2,
         "numberAvailable": 2,
-    }  # fmt: skip
+    }
 
 
 def test_an_update_replaces_one_pod_at_a_time(lab: Lab) -> None:

@@ -45,9 +45,9 @@ def roll_out(lab: Lab) -> None:
 
 def set_image(lab: Lab, image: str) -> None:
     container = {"name": "web", "image": image}
-    lab.patch("deployments.apps", "web", {
-        "spec": {"template": {"spec": {"containers": [container]}}},
-    })  # fmt: skip
+    lab.patch(
+        "deployments.apps", "web", {"spec": {"template": {"spec": {"containers": [container]}}}}
+    )
 
 
 def test_it_creates_a_replica_set_named_and_labelled_by_the_template_hash(lab: Lab) -> None:
@@ -101,8 +101,10 @@ def test_its_status_follows_the_pods_until_it_is_complete(lab: Lab) -> None:
     progressing = condition(lab, "Progressing")
     [name] = lab.names("replicasets.apps")
     assert (progressing["status"], progressing["reason"], progressing["message"]) == (
-        "True", "ReplicaSetUpdated", f'ReplicaSet "{name}" is progressing.',
-    )  # fmt: skip
+        "True",
+        "ReplicaSetUpdated",
+        f'ReplicaSet "{name}" is progressing.',
+    )
     lab.start_pods()
     status = lab.get("deployments.apps", "web")["status"]
     assert (status["readyReplicas"], status["availableReplicas"]) == (3, 3)
@@ -222,8 +224,10 @@ def test_while_paused_a_new_template_is_not_rolled_out_but_scaling_is(lab: Lab) 
     lab.patch("deployments.apps", "web", {"spec": {"paused": True}})
     found = condition(lab, "Progressing")
     assert (found["status"], found["reason"], found["message"]) == (
-        "Unknown", "DeploymentPaused", "Deployment is paused",
-    )  # fmt: skip
+        "Unknown",
+        "DeploymentPaused",
+        "Deployment is paused",
+    )
     set_image(lab, "nginx:2")
     lab.patch("deployments.apps", "web", {"spec": {"replicas": 3}})
     assert sets(lab) == {"nginx": 3}
@@ -241,8 +245,10 @@ def test_without_progress_the_deadline_passes_and_the_cluster_keeps_trying(lab: 
     found = condition(lab, "Progressing")
     [name] = lab.names("replicasets.apps")
     assert (found["status"], found["reason"], found["message"]) == (
-        "False", "ProgressDeadlineExceeded", f'ReplicaSet "{name}" has timed out progressing.',
-    )  # fmt: skip
+        "False",
+        "ProgressDeadlineExceeded",
+        f'ReplicaSet "{name}" has timed out progressing.',
+    )
     lab.add_node("node-1")
     lab.start_pods()
     assert condition(lab, "Progressing")["reason"] == "NewReplicaSetAvailable"
@@ -308,10 +314,15 @@ def test_an_orphaned_replica_set_with_the_same_template_is_adopted(lab: Lab) -> 
 
 
 def test_a_refused_replica_set_is_said_in_condition_and_event(lab: Lab) -> None:
-    lab.create("resourcequotas", {
-        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
-        "spec": {"hard": {"count/replicasets.apps": "0"}},
-    })  # fmt: skip
+    lab.create(
+        "resourcequotas",
+        {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "none"},
+            "spec": {"hard": {"count/replicasets.apps": "0"}},
+        },
+    )
     status = {"hard": {"count/replicasets.apps": "0"}, "used": {"count/replicasets.apps": "0"}}
     lab.patch("resourcequotas", "none", {"status": status}, subresource="status")
     lab.create("deployments.apps", deployment("web", 1))

@@ -12,11 +12,11 @@ SLICES = "endpointslices.discovery.k8s.io"
 
 def service(name: str = "web", **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
-        "spec": {
-            "selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}], **spec,
-        },
-    }  # fmt: skip
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}], **spec},
+    }
 
 
 def slices(lab: Lab) -> list[dict[str, Any]]:
@@ -75,8 +75,10 @@ def test_a_pod_that_is_being_deleted_still_serves_but_is_not_ready(lab: Lab) -> 
     lab.run(1)
     [item] = slices(lab)
     assert item["endpoints"][0]["conditions"] == {
-        "ready": False, "serving": True, "terminating": True,
-    }  # fmt: skip
+        "ready": False,
+        "serving": True,
+        "terminating": True,
+    }
     assert "subsets" not in lab.get("endpoints", "web")
 
 

@@ -17,9 +17,12 @@ def config_map(name: str, owner: dict[str, Any] | None = None) -> dict[str, Any]
 
 def reference(obj: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
-        "apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": meta.name_of(obj),
-        "uid": meta.uid_of(obj), **more,
-    }  # fmt: skip
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "name": meta.name_of(obj),
+        "uid": meta.uid_of(obj),
+        **more,
+    }
 
 
 def maps(lab: Lab) -> list[str]:

@@ -16,9 +16,10 @@ def job(name: str = "pi", **spec: Any) -> dict[str, Any]:
 
 def running(lab: Lab) -> list[str]:
     return [
-        meta.name_of(pod) for pod in lab.all("pods")
+        meta.name_of(pod)
+        for pod in lab.all("pods")
         if pod["status"].get("phase") in (None, "Pending", "Running") and not meta.is_deleting(pod)
-    ]  # fmt: skip
+    ]
 
 
 def finish(lab: Lab, phase: str) -> None:
@@ -103,8 +104,9 @@ def test_after_a_failure_it_waits_longer_each_time_and_then_gives_up(lab: Lab) -
     assert lab.get("jobs.batch", "pi")["status"]["failed"] == 2
     assert conditions(lab)["Failed"] == ("True", "BackoffLimitExceeded")
     assert lab.events("Job")[-1][:2] == (
-        "BackoffLimitExceeded", "Job has reached the specified backoff limit",
-    )  # fmt: skip
+        "BackoffLimitExceeded",
+        "Job has reached the specified backoff limit",
+    )
 
 
 def test_it_ends_when_its_time_is_over(lab: Lab) -> None:
@@ -148,8 +150,9 @@ def test_indexes_are_written_as_ranges() -> None:
 
 def test_the_first_free_indexes_of_very_many_are_found_at_once() -> None:
     assert indexed.first_free(indexed.parse("0-2147483000"), 2147483647, 2) == [
-        2147483001, 2147483002,
-    ]  # fmt: skip
+        2147483001,
+        2147483002,
+    ]
 
 
 def test_pods_of_a_deleted_job_go_although_nobody_counts_them(lab: Lab) -> None:

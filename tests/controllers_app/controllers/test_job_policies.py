@@ -96,8 +96,10 @@ def test_the_first_rule_that_matches_decides() -> None:
         return {"metadata": {"name": "p"}, "status": {"initContainerStatuses": [ended]}}
 
     assert [policies.on_failure(one, pod(code)).action for code in (1, 2, 3)] == [
-        "Count", "", "Ignore",
-    ]  # fmt: skip
+        "Count",
+        "",
+        "Ignore",
+    ]
     rules[0]["onExitCodes"]["containerName"] = "other"
     assert policies.on_failure(one, pod(1)).action == "Ignore"
     assert policies.on_failure(one, pod(1, "other")).counts
@@ -147,19 +149,26 @@ def test_a_job_ends_when_more_indexes_failed_than_it_allows(jobs: Lab) -> None:
 
 
 def test_a_rule_gives_an_index_up_at_once(jobs: Lab) -> None:
-    jobs.create("jobs.batch", job(
-        **INDEXED, parallelism=2, completions=2, backoffLimitPerIndex=5,
-        podFailurePolicy={"rules": [exit_codes("FailIndex", 7)]},
-    ))  # fmt: skip
+    jobs.create(
+        "jobs.batch",
+        job(
+            **INDEXED,
+            parallelism=2,
+            completions=2,
+            backoffLimitPerIndex=5,
+            podFailurePolicy={"rules": [exit_codes("FailIndex", 7)]},
+        ),
+    )
     end(jobs, by_index(jobs)[1], 7)
     assert status_of(jobs)["failedIndexes"] == "1"
 
 
 def test_failures_that_do_not_count_have_a_number_of_their_own(jobs: Lab) -> None:
     rules = [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]
-    jobs.create("jobs.batch", job(
-        **INDEXED, completions=1, backoffLimitPerIndex=0, podFailurePolicy={"rules": rules},
-    ))  # fmt: skip
+    jobs.create(
+        "jobs.batch",
+        job(**INDEXED, completions=1, backoffLimitPerIndex=0, podFailurePolicy={"rules": rules}),
+    )
     end(jobs, by_index(jobs)[0], 137, {"type": "DisruptionTarget", "status": "True"})
     jobs.run(12)
     notes = meta.annotations_of(jobs.get("pods", by_index(jobs)[0]))
@@ -172,9 +181,9 @@ def test_failures_that_do_not_count_have_a_number_of_their_own(jobs: Lab) -> Non
 
 def test_the_indexes_that_are_enough_complete_the_job_and_the_others_go(jobs: Lab) -> None:
     rules = [{"succeededIndexes": "0"}]
-    jobs.create("jobs.batch", job(
-        **INDEXED, parallelism=3, completions=3, successPolicy={"rules": rules},
-    ))  # fmt: skip
+    jobs.create(
+        "jobs.batch", job(**INDEXED, parallelism=3, completions=3, successPolicy={"rules": rules})
+    )
     pods = by_index(jobs)
     end(jobs, pods[1], 0)
     assert conditions(jobs) == {}

@@ -64,9 +64,11 @@ def test_a_number_takes_no_more_than_the_cluster_lets_it(what: str) -> None:
     tracemalloc.start()
     try:
         answer = session.request(
-            "POST", f"{root}/namespaces/default/{resource}",
-            {"apiVersion": version, "metadata": {"name": "web"}, **body}, settle=False,
-        )  # fmt: skip
+            "POST",
+            f"{root}/namespaces/default/{resource}",
+            {"apiVersion": version, "metadata": {"name": "web"}, **body},
+            settle=False,
+        )
         session.wait(60)
         assert tracemalloc.get_traced_memory()[1] < MEMORY_MAX
     finally:

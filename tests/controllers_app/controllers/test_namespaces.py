@@ -61,8 +61,10 @@ def test_what_holds_it_up_is_said_in_its_conditions(lab: Lab) -> None:
     # with pods left, 1.33 looks no further and says what it has found wrong so far: nothing
     remaining = condition(lab, "team", "NamespaceContentRemaining")
     assert (remaining["status"], remaining["reason"], remaining["message"]) == (
-        "False", "ContentRemoved", "All content successfully removed",
-    )  # fmt: skip
+        "False",
+        "ContentRemoved",
+        "All content successfully removed",
+    )
     assert lab.find("configmaps", "kube-root-ca.crt", "team") is not None
     lab.finish_deletes("team")
     lab.run(60)
@@ -72,13 +74,17 @@ def test_what_holds_it_up_is_said_in_its_conditions(lab: Lab) -> None:
 def test_an_aggregated_server_that_does_not_answer_holds_it_up(lab: Lab) -> None:
     lab.create("namespaces", namespace("team"), "")
     away = {
-        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
         "metadata": {"name": "v1.away.example.com"},
         "spec": {
-            "group": "away.example.com", "version": "v1", "groupPriorityMinimum": 1,
-            "versionPriority": 1, "service": {"namespace": "default", "name": "nobody"},
+            "group": "away.example.com",
+            "version": "v1",
+            "groupPriorityMinimum": 1,
+            "versionPriority": 1,
+            "service": {"namespace": "default", "name": "nobody"},
         },
-    }  # fmt: skip
+    }
     lab.create("apiservices.apiregistration.k8s.io", away, "")
     lab.delete("namespaces", "team", "")
     lab.run(30)
@@ -97,9 +103,11 @@ def test_an_aggregated_server_that_does_not_answer_holds_it_up(lab: Lab) -> None
 
 def test_a_finalizer_on_content_is_named(lab: Lab) -> None:
     lab.create("namespaces", namespace("team"), "")
-    held = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
-        "name": "held", "finalizers": ["example.com/hold"],
-    }}  # fmt: skip
+    held = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "held", "finalizers": ["example.com/hold"]},
+    }
     lab.create("configmaps", held, "team")
     lab.delete("namespaces", "team", "")
     lab.run(8)

@@ -34,10 +34,16 @@ def test_the_manager_owns_the_range_and_the_kubelet_does_not() -> None:
 
 
 def test_a_range_that_a_node_came_with_is_no_other_ones(lab: Lab) -> None:
-    lab.create("nodes", namespace="", obj={
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "own"},
-        "spec": {"podCIDR": "10.244.0.0/23"},
-    })  # fmt: skip
+    lab.create(
+        "nodes",
+        namespace="",
+        obj={
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "own"},
+            "spec": {"podCIDR": "10.244.0.0/23"},
+        },
+    )
     lab.add_node("node-1")
     lab.run(1)
     assert range_of(lab, "own") == "10.244.0.0/23"

@@ -106,8 +106,10 @@ def test_a_silent_kubelet_makes_its_node_unknown_after_the_grace_period(lab: Lab
     lab.run(15)
     found = ready(lab)
     assert (found["status"], found["reason"], found["message"]) == (
-        "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.",
-    )  # fmt: skip
+        "Unknown",
+        "NodeStatusUnknown",
+        "Kubelet stopped posting node status.",
+    )
     assert taints(lab) == {(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")}
     assert ("NodeNotReady", "Node node-1 status is now: NodeNotReady", 1) in lab.events("Node")
     conditions = lab.get("pods", "a")["status"]["conditions"]

@@ -23,14 +23,18 @@ def pod(name: str, **of: Any) -> dict[str, Any]:
     annotations = {podstate.DELETION_COST: str(of["cost"])} if "cost" in of else {}
     return {
         "metadata": {
-            "name": name, "uid": name, "creationTimestamp": created, "annotations": annotations,
+            "name": name,
+            "uid": name,
+            "creationTimestamp": created,
+            "annotations": annotations,
         },
         "spec": {"nodeName": of.get("node", "n1"), "containers": []},
         "status": {
-            "phase": of.get("phase", "Running"), "conditions": conditions,
+            "phase": of.get("phase", "Running"),
+            "conditions": conditions,
             "containerStatuses": [{"name": "c", "restartCount": of.get("restarts", 0)}],
         },
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,11 @@ BUDGETS = "poddisruptionbudgets.policy"
 
 def budget(**spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web"},
         "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
-    }  # fmt: skip
+    }
 
 
 def evict(lab: Lab, name: str) -> None:
@@ -26,10 +28,15 @@ def evict(lab: Lab, name: str) -> None:
 
 
 def test_a_quota_says_what_is_used_of_it(lab: Lab) -> None:
-    lab.create("resourcequotas", {
-        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"},
-        "spec": {"hard": {"pods": "5", "count/configmaps": "3"}},
-    })  # fmt: skip
+    lab.create(
+        "resourcequotas",
+        {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "small"},
+            "spec": {"hard": {"pods": "5", "count/configmaps": "3"}},
+        },
+    )
     status = lab.get("resourcequotas", "small")["status"]
     assert status == {
         "hard": {"pods": "5", "count/configmaps": "3"},
@@ -75,8 +82,10 @@ def test_max_unavailable_counts_what_the_controller_wants(lab: Lab) -> None:
     lab.create(BUDGETS, budget(maxUnavailable="25%"))
     status = lab.get(BUDGETS, "web")["status"]
     assert (status["expectedPods"], status["desiredHealthy"], status["disruptionsAllowed"]) == (
-        4, 3, 0,
-    )  # fmt: skip
+        4,
+        3,
+        0,
+    )
 
 
 def test_a_finished_job_is_deleted_after_its_time_to_live(lab: Lab) -> None:

@@ -19,17 +19,21 @@ def session() -> Session:
 
 def rule(group: str, *resources: str) -> dict[str, Any]:
     return {
-        "operations": ["CREATE"], "apiGroups": [group], "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "apiGroups": [group],
+        "apiVersions": ["v1"],
         "resources": list(resources),
-    }  # fmt: skip
+    }
 
 
 def checked(session: Session, name: str, rules: list[Any], **spec: Any) -> dict[str, Any]:
     """The status of a policy once the controllers are done with it."""
     body = {
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name}, "spec": {"matchConstraints": {"resourceRules": rules}, **spec},
-    }  # fmt: skip
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {"matchConstraints": {"resourceRules": rules}, **spec},
+    }
     answer = session.request("POST", POLICIES, body)
     assert answer.status == 201, answer.text
     session.settle()
@@ -39,12 +43,14 @@ def checked(session: Session, name: str, rules: list[Any], **spec: Any) -> dict[
 
 def test_a_field_that_is_not_there_is_told_for_each_kind(session: Session) -> None:
     status = checked(
-        session, "typo", [rule("apps", "deployments", "replicasets"), rule("", "pods")],
+        session,
+        "typo",
+        [rule("apps", "deployments", "replicasets"), rule("", "pods")],
         validations=[
             {"expression": "object.metadata.name != 'x'"},
             {"expression": "object.spec.replicas1 > 1", "messageExpression": "string(object.nam)"},
         ],
-    )  # fmt: skip
+    )
     assert status["observedGeneration"] == 1
     expression, message = status["typeChecking"]["expressionWarnings"]
     assert expression["fieldRef"] == "spec.validations[1].expression"
@@ -57,37 +63,45 @@ def test_a_field_that_is_not_there_is_told_for_each_kind(session: Session) -> No
 
 def test_types_that_do_not_fit_are_told(session: Session) -> None:
     status = checked(
-        session, "types", [rule("apps", "deployments")],
+        session,
+        "types",
+        [rule("apps", "deployments")],
         variables=[{"name": "many", "expression": "object.spec.replicas"}],
         validations=[{"expression": "variables.many == 'three'"}],
-    )  # fmt: skip
+    )
     (warning,) = status["typeChecking"]["expressionWarnings"]
     assert "found no matching overload for '_==_' applied to '(int, string)'" in warning["warning"]
 
 
 def test_what_is_named_by_a_wildcard_is_not_looked_at(session: Session) -> None:
     status = checked(
-        session, "wild", [rule("*", "deployments"), rule("apps", "*")],
+        session,
+        "wild",
+        [rule("*", "deployments"), rule("apps", "*")],
         validations=[{"expression": "object.nothing == 1"}],
-    )  # fmt: skip
+    )
     assert status == {"observedGeneration": 1, "typeChecking": {}}
 
 
 def test_parameters_have_the_type_of_their_kind(session: Session) -> None:
     status = checked(
-        session, "params", [rule("apps", "deployments")],
+        session,
+        "params",
+        [rule("apps", "deployments")],
         paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
         validations=[{"expression": "params.data.max == 1"}],
-    )  # fmt: skip
+    )
     (warning,) = status["typeChecking"]["expressionWarnings"]
     assert "applied to '(string, int)'" in warning["warning"]
 
 
 def test_a_changed_policy_is_checked_again(session: Session) -> None:
     checked(
-        session, "changing", [rule("apps", "deployments")],
+        session,
+        "changing",
+        [rule("apps", "deployments")],
         validations=[{"expression": "object.nothing == 1"}],
-    )  # fmt: skip
+    )
     patch = {"spec": {"validations": [{"expression": "object.spec.replicas > 0"}]}}
     session.request("PATCH", f"{POLICIES}/changing", patch, headers=MERGE)
     session.settle()

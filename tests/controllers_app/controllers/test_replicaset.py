@@ -23,10 +23,14 @@ def test_it_creates_the_pods_of_its_template_in_slow_start_batches(lab: Lab) -> 
     assert pods[0]["metadata"]["labels"] == {"app": "web"}
     assert pods[0]["metadata"]["ownerReferences"] == [
         {
-            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": meta.uid_of(owner),
-            "controller": True, "blockOwnerDeletion": True,
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": "web",
+            "uid": meta.uid_of(owner),
+            "controller": True,
+            "blockOwnerDeletion": True,
         }
-    ]  # fmt: skip
+    ]
     said = lab.done("replicaset")[0]
     assert said == (
         "ok",
@@ -46,14 +50,15 @@ def test_each_pod_it_creates_is_an_event(lab: Lab) -> None:
 def test_its_status_counts_what_it_has(lab: Lab) -> None:
     lab.add_node("node-1")
     lab.create("replicasets.apps", replica_set(replicas=3))
-    assert status_of(lab) == {
-        "replicas": 3, "fullyLabeledReplicas": 3, "observedGeneration": 1,
-    }  # fmt: skip
+    assert status_of(lab) == {"replicas": 3, "fullyLabeledReplicas": 3, "observedGeneration": 1}
     lab.start_pods(*lab.names("pods")[:2])
     assert status_of(lab) == {
-        "replicas": 3, "fullyLabeledReplicas": 3, "observedGeneration": 1,
-        "readyReplicas": 2, "availableReplicas": 2,
-    }  # fmt: skip
+        "replicas": 3,
+        "fullyLabeledReplicas": 3,
+        "observedGeneration": 1,
+        "readyReplicas": 2,
+        "availableReplicas": 2,
+    }
 
 
 def test_a_pod_counts_as_available_after_min_ready_seconds(lab: Lab) -> None:
@@ -144,10 +149,15 @@ def test_only_one_of_two_owners_adopts_the_same_orphan(lab: Lab) -> None:
 
 
 def test_a_quota_that_refuses_costs_one_request_a_try_and_is_said(lab: Lab) -> None:
-    lab.create("resourcequotas", {
-        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
-        "spec": {"hard": {"pods": "0"}},
-    })  # fmt: skip
+    lab.create(
+        "resourcequotas",
+        {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "none"},
+            "spec": {"hard": {"pods": "0"}},
+        },
+    )
     lab.forget_records()
     lab.create("replicasets.apps", replica_set(replicas=10))
     tries = [said for said in lab.done("replicaset") if said[0] == "retry"]
@@ -155,8 +165,10 @@ def test_a_quota_that_refuses_costs_one_request_a_try_and_is_said(lab: Lab) -> N
     assert "exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0" in tries[0][1]
     [condition] = status_of(lab)["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == (
-        "ReplicaFailure", "True", "FailedCreate",
-    )  # fmt: skip
+        "ReplicaFailure",
+        "True",
+        "FailedCreate",
+    )
     assert any(
         reason == "FailedCreate" and "Error creating: pods" in message
         for reason, message, _ in lab.events("ReplicaSet")
@@ -229,8 +241,12 @@ def test_a_second_controller_reference_is_refused(lab: Lab) -> None:
     lab.create("replicasets.apps", replica_set(replicas=1))
     [name] = lab.names("pods")
     reference = {
-        "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "b", "uid": "b", "controller": True,
-    }  # fmt: skip
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "b",
+        "uid": "b",
+        "controller": True,
+    }
     with pytest.raises(errors.ApiError) as refused:
         lab.patch("pods", name, {"metadata": {"ownerReferences": [reference]}})
     assert refused.value.code == 422

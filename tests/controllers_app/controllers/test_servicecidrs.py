@@ -12,19 +12,30 @@ LABELS = {
 
 
 def create(lab: Lab, name: str, cidr: str) -> None:
-    lab.create(CIDRS, namespace="", obj={
-        "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR", "metadata": {"name": name},
-        "spec": {"cidrs": [cidr]},
-    })  # fmt: skip
+    lab.create(
+        CIDRS,
+        namespace="",
+        obj={
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "ServiceCIDR",
+            "metadata": {"name": name},
+            "spec": {"cidrs": [cidr]},
+        },
+    )
     lab.run(1)
 
 
 def create_address(lab: Lab, address: str) -> None:
-    lab.create(ADDRESSES, namespace="", obj={
-        "apiVersion": "networking.k8s.io/v1", "kind": "IPAddress",
-        "metadata": {"name": address, "labels": LABELS},
-        "spec": {"parentRef": {"resource": "services", "namespace": "default", "name": "web"}},
-    })  # fmt: skip
+    lab.create(
+        ADDRESSES,
+        namespace="",
+        obj={
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "IPAddress",
+            "metadata": {"name": address, "labels": LABELS},
+            "spec": {"parentRef": {"resource": "services", "namespace": "default", "name": "web"}},
+        },
+    )
 
 
 def test_a_range_is_ready_and_protected(lab: Lab) -> None:

@@ -10,12 +10,17 @@ from tests.controllers_app.controllers.lab import Lab, template
 
 def stateful_set(replicas: int = 3, **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"},
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db"},
         "spec": {
-            "replicas": replicas, "serviceName": "db",
-            "selector": {"matchLabels": {"app": "db"}}, "template": template(app="db"), **spec,
+            "replicas": replicas,
+            "serviceName": "db",
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": template(app="db"),
+            **spec,
         },
-    }  # fmt: skip
+    }
 
 
 def settle(lab: Lab) -> None:
@@ -92,18 +97,20 @@ def test_an_update_goes_from_the_highest_down_to_the_partition(lab: Lab) -> None
     settle(lab)
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
     containers = [{"name": "web", "image": "nginx:2"}]
-    lab.patch("statefulsets.apps", "db", {"spec": {
-        "updateStrategy": strategy, "template": {"spec": {"containers": containers}},
-    }})  # fmt: skip
+    lab.patch(
+        "statefulsets.apps",
+        "db",
+        {"spec": {"updateStrategy": strategy, "template": {"spec": {"containers": containers}}}},
+    )
     assert [meta.is_deleting(pod) for pod in lab.all("pods")] == [False, False, True]
     settle(lab)
     images = [pod["spec"]["containers"][0]["image"] for pod in lab.all("pods")]
     assert images == ["nginx", "nginx:2", "nginx:2"]
     status = lab.get("statefulsets.apps", "db")["status"]
     assert (status["currentReplicas"], status["updatedReplicas"]) == (1, 2)
-    lab.patch("statefulsets.apps", "db", {"spec": {"updateStrategy": {
-        "rollingUpdate": {"partition": 0},
-    }}})  # fmt: skip
+    lab.patch(
+        "statefulsets.apps", "db", {"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}
+    )
     settle(lab)
     images = [pod["spec"]["containers"][0]["image"] for pod in lab.all("pods")]
     assert images == ["nginx:2"] * 3

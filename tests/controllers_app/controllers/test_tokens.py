@@ -38,9 +38,12 @@ def bootstrap_secret(lab: Lab, seconds: int, **more: str) -> Object:
         "metadata": {"name": "bootstrap-token-abcdef"},
         "type": "bootstrap.kubernetes.io/token",
         "stringData": {
-            "token-id": "abcdef", "token-secret": "0123456789abcdef", "expiration": end, **more,
+            "token-id": "abcdef",
+            "token-secret": "0123456789abcdef",
+            "expiration": end,
+            **more,
         },
-    }  # fmt: skip
+    }
 
 
 def text(secret: Object, key: str) -> str:
@@ -186,10 +189,15 @@ def test_what_nobody_used_for_a_year_is_marked_and_a_year_later_deleted(lab: Lab
         lab.create("secrets", account_secret(name, "builder"))
     volume = {"name": "v", "secret": {"secretName": "mounted"}}
     containers = [{"name": "c", "image": "nginx"}]
-    lab.create("pods", {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "user"},
-        "spec": {"containers": containers, "volumes": [volume]},
-    })  # fmt: skip
+    lab.create(
+        "pods",
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "user"},
+            "spec": {"containers": containers, "volumes": [volume]},
+        },
+    )
 
     def later(days: int) -> dict[str, bool]:
         lab.kernel.advance(lab.kernel.now + days * DAY)

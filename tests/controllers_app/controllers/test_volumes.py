@@ -15,28 +15,40 @@ VOLUMES = "persistentvolumes"
 
 def claim(name: str = "data", size: str = "1Gi", **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
         "spec": {
-            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec,
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": size}},
+            **spec,
         },
-    }  # fmt: skip
+    }
 
 
 def volume(name: str, size: str, **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
         "spec": {
-            "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"],
-            "hostPath": {"path": "/tmp"}, **spec,
+            "capacity": {"storage": size},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/tmp"},
+            **spec,
         },
-    }  # fmt: skip
+    }
 
 
 def storage_class(name: str = "fast", **more: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
-        "provisioner": "example.com/disk", "reclaimPolicy": "Delete", **more,
-    }  # fmt: skip
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": "example.com/disk",
+        "reclaimPolicy": "Delete",
+        **more,
+    }
 
 
 def phase(lab: Lab, resource: str, name: str) -> str:
@@ -58,8 +70,10 @@ def test_a_claim_takes_the_smallest_volume_that_suits_it(lab: Lab) -> None:
     found = lab.get(CLAIMS, "data")
     assert found["spec"]["volumeName"] == "right"
     assert found["status"] == {
-        "phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "2Gi"},
-    }  # fmt: skip
+        "phase": "Bound",
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "2Gi"},
+    }
     assert phase(lab, VOLUMES, "right") == "Bound"
     assert lab.get(VOLUMES, "right", "")["spec"]["claimRef"]["uid"] == meta.uid_of(found)
     assert phase(lab, VOLUMES, "large") == "Available"
@@ -99,9 +113,13 @@ def test_a_class_that_waits_for_its_first_consumer_waits_for_the_schedulers_choi
     lab: Lab,
 ) -> None:
     lab.add_node("node-1")
-    lab.create("storageclasses.storage.k8s.io",
-               storage_class(volumeBindingMode="WaitForFirstConsumer",
-                             provisioner="rancher.io/local-path"), "")  # fmt: skip
+    lab.create(
+        "storageclasses.storage.k8s.io",
+        storage_class(
+            volumeBindingMode="WaitForFirstConsumer", provisioner="rancher.io/local-path"
+        ),
+        "",
+    )
     lab.create(CLAIMS, claim(storageClassName="fast"))
     lab.create("pods", user())
     lab.run(20)
@@ -130,8 +148,10 @@ def test_a_claim_without_a_class_gets_the_default_one_when_there_is_one(lab: Lab
     lab.run(3)
     assert lab.get(CLAIMS, "data")["spec"]["storageClassName"] == "fast"
     assert [phase(lab, CLAIMS, name) for name in ("data", "none", "named")] == [
-        "Bound", "Pending", "Bound",
-    ]  # fmt: skip
+        "Bound",
+        "Pending",
+        "Bound",
+    ]
 
 
 def test_a_volume_reserved_by_name_goes_to_that_claim_alone(lab: Lab) -> None:

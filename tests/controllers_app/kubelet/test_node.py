@@ -67,9 +67,14 @@ def test_a_node_tells_its_health_and_whether_pods_may_come() -> None:
     told = [one["reason"] for one in found if one["involvedObject"]["uid"] == "node-1"]
     # RegisteredNode and others are the node lifecycle controller's, with the node's real uid
     assert told == [
-        "Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID",
-        "NodeReady", "NodeNotSchedulable", "NodeSchedulable",
-    ]  # fmt: skip
+        "Starting",
+        "NodeHasSufficientMemory",
+        "NodeHasNoDiskPressure",
+        "NodeHasSufficientPID",
+        "NodeReady",
+        "NodeNotSchedulable",
+        "NodeSchedulable",
+    ]
 
 
 def test_a_status_that_cannot_have_changed_is_not_made_up_again(

@@ -152,9 +152,7 @@ def told(spec: dict[str, Any], limit: int = 6, **behaviour: Any) -> list[tuple[f
 
 def test_a_readiness_probe_is_asked_every_period_until_it_succeeds() -> None:
     spec = {"readinessProbe": {"initialDelaySeconds": 5, "periodSeconds": 3}}
-    assert told(spec, ready_seconds=9.0) == [
-        (5, "unhealthy"), (8, "unhealthy"), (11, "ready"),
-    ]  # fmt: skip
+    assert told(spec, ready_seconds=9.0) == [(5, "unhealthy"), (8, "unhealthy"), (11, "ready")]
 
 
 def test_a_success_threshold_delays_being_ready() -> None:
@@ -165,8 +163,11 @@ def test_a_success_threshold_delays_being_ready() -> None:
 def test_readiness_is_lost_after_the_failure_threshold() -> None:
     spec = {"readinessProbe": {"periodSeconds": 10, "failureThreshold": 2}}
     assert told(spec, 4, unready_after_seconds=25.0) == [
-        (0.1, "ready"), (30.1, "unhealthy"), (40.1, "unhealthy"), (40.1, "unready"),
-    ]  # fmt: skip
+        (0.1, "ready"),
+        (30.1, "unhealthy"),
+        (40.1, "unhealthy"),
+        (40.1, "unready"),
+    ]
 
 
 def test_the_other_probes_wait_for_the_startup_probe() -> None:
@@ -184,8 +185,11 @@ def test_the_other_probes_wait_for_the_startup_probe() -> None:
 def test_a_failing_liveness_probe_kills_at_its_threshold() -> None:
     spec = {"livenessProbe": {"periodSeconds": 10, "failureThreshold": 3}}
     assert [what for _, what in told(spec, unhealthy_after_seconds=15.0)] == [
-        "unhealthy", "unhealthy", "unhealthy", "kill",
-    ]  # fmt: skip
+        "unhealthy",
+        "unhealthy",
+        "unhealthy",
+        "kill",
+    ]
 
 
 def test_probes_that_will_say_nothing_new_have_no_moments() -> None:

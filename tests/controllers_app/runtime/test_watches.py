@@ -87,9 +87,11 @@ def test_for_makes_the_own_key_of_the_events_that_count(
     kernel: Kernel, probe: RecordingProbe, api: MiniApi
 ) -> None:
     world = World(
-        kernel, probe, api,
+        kernel,
+        probe,
+        api,
         For("pods", on=ADDED | UPDATED, when=meta.labels_of, changed=lambda old, new: "b" in new),
-    )  # fmt: skip
+    )
     assert world.keys(api.create("pods", "default", pod("a", app="x"))) == [("default/a", 1)]
     assert world.keys(api.create("pods", "default", pod("plain"))) == []
     assert world.keys(api.update("pods", "default", "a", pod("a", app="x"))) == []
@@ -162,7 +164,9 @@ def test_watches_maps_an_object_to_keys_and_an_update_by_both_its_states(
     kernel: Kernel, probe: RecordingProbe, api: MiniApi
 ) -> None:
     world = World(
-        kernel, probe, api,
+        kernel,
+        probe,
+        api,
         For(SETS, index=indexes.BY_NAMESPACE),
         Watches("pods", on=ADDED, keys=lambda self, obj: selecting(self.caches[SETS], obj)),
         Watches(
@@ -172,7 +176,7 @@ def test_watches_maps_an_object_to_keys_and_an_update_by_both_its_states(
             update_keys=lambda self, old, new: (meta.labels_of(old)["app"], *meta.labels_of(new)),
         ),
         Watches("pods", on=DELETED, keys=own_key),
-    )  # fmt: skip
+    )
     world.keys(api.create(SETS, "default", replica_set("web", app="web")))
     added = world.keys(api.create("pods", "default", pod("a", app="web")))
     assert [key for key, _ in added] == ["default/web"]

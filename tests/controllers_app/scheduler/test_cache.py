@@ -18,11 +18,13 @@ SELECTORS = [labels.from_set({"app": "a"}), labels.from_set({"app": "b"}), label
 MOVES = st.lists(
     st.tuples(
         st.sampled_from(["place", "forget", "node", "gone", "ask"]),
-        st.integers(0, 5), st.integers(0, 3), st.sampled_from(["a", "b"]),
+        st.integers(0, 5),
+        st.integers(0, 3),
+        st.sampled_from(["a", "b"]),
         st.sampled_from(["", "1", "2"]),
     ),
     max_size=60,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=80, deadline=None)

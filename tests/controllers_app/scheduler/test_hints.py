@@ -26,9 +26,12 @@ def selecting(kind: str, *terms: dict[str, str]) -> dict[str, Any]:
 
 def spread(**more: Any) -> dict[str, Any]:
     constraint = {
-        "maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "a"}}, **more,
-    }  # fmt: skip
+        "maxSkew": 1,
+        "topologyKey": HOST,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+        **more,
+    }
     return {"topologySpreadConstraints": [constraint]}
 
 
@@ -67,18 +70,19 @@ CASES: dict[str, tuple[dict[str, Any] | None, dict[str, Any], Act, tuple[bool, b
     "a rival of one of two terms goes": (A, APART_TWO, gone("old"), NO),
     "a rival of the only term goes": (A, APART_ONE, gone("old"), (True, True)),
     "a friend of one of two terms comes": (None, NEAR_TWO, comes("new", app="a"), NO),
-    "a friend of both terms comes": (
-        None, NEAR_TWO, comes("new", app="a", tier="a"), (True, True),
-    ),
+    "a friend of both terms comes": (None, NEAR_TWO, comes("new", app="a", tier="a"), (True, True)),
     "a rival's label that matters not": (A, APART_ONE, label("old", x="y"), NO),
     "a rival's label that matters": (A, APART_ONE, label("old", app="b"), (True, True)),
     "a counted pod's label that matters not": (A, {**A, **spread()}, label("old", x="y"), NO),
     "a counted pod's label that matters": (
-        A, {**A, **spread()}, label("old", app="b"), (True, True),
+        A,
+        {**A, **spread()},
+        label("old", app="b"),
+        (True, True),
     ),
     "own toleration": (None, {}, tolerate("dedicated"), (True, True)),
     "own toleration of another taint": (None, {}, tolerate("other"), (True, False)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", list(CASES))

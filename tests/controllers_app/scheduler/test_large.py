@@ -32,11 +32,13 @@ AFFINITY = {
 }
 SPREAD = [
     {
-        "maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": when,
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": when,
         "labelSelector": {"matchLabels": {"app": "a"}},
     }
     for when in ("DoNotSchedule", "ScheduleAnyway")
-]  # fmt: skip
+]
 PODS: dict[str, dict[str, Any]] = {
     "plain": {},
     "with a Service": {},
@@ -60,12 +62,16 @@ def asked_for(which: str, name: str = "p") -> PodInfo:
 
 NODES = st.lists(
     st.tuples(
-        st.sampled_from(["1", "2"]), st.sampled_from(["", "1", "2"]),
-        st.lists(st.sampled_from([0, 1]), max_size=2), st.booleans(),
-        st.sampled_from(["ssd", "hdd"]), st.booleans(), st.integers(0, 2),
+        st.sampled_from(["1", "2"]),
+        st.sampled_from(["", "1", "2"]),
+        st.lists(st.sampled_from([0, 1]), max_size=2),
+        st.booleans(),
+        st.sampled_from(["ssd", "hdd"]),
+        st.booleans(),
+        st.integers(0, 2),
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 def world(drawn: list[tuple[str, str, list[int], bool, str, bool, int]]) -> Cache:

@@ -92,9 +92,11 @@ def test_no_nodes_has_a_sentence_of_its_own() -> None:
 def test_reasons_are_counted_and_sorted_as_upstream_does() -> None:
     taint = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
     which = cache(
-        node("a", cpu="1"), node("b", taints=[taint]), node("c", unschedulable=True),
+        node("a", cpu="1"),
+        node("b", taints=[taint]),
+        node("c", unschedulable=True),
         node("d", cpu="1"),
-    )  # fmt: skip
+    )
     which.place(pod("x", cpu="1"), "a")
     assert said(which, pod("p", cpu="1500m")) == (
         "0/4 nodes are available: 1 node(s) had untolerated taint {gpu: yes}, 1 node(s) were "
@@ -192,9 +194,11 @@ def test_a_pod_that_names_its_node_by_affinity_looks_at_that_one_only() -> None:
 def test_a_spread_constraint_turns_down_the_crowded_zone() -> None:
     app = {"app": "w"}
     constraint = {
-        "maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": app},
-    }  # fmt: skip
+    }
     which = cache(node("a", zone="z1"), node("b", zone="z2"), node("c"), a=[pod("x", labels=app)])
     out = filtered(which, pod("p", labels=app, topologySpreadConstraints=[constraint]))
     assert [one.name for one in out.feasible] == ["b"]
@@ -214,9 +218,11 @@ def affinity(kind: str, app: str, key: str = HOST, weight: int = 0) -> dict[str,
 def test_required_pod_affinity_goes_where_the_others_are() -> None:
     near = affinity("podAffinity", "db", ZONE)
     which = cache(
-        node("a", zone="z1"), node("b", zone="z1"), node("c", zone="z2"),
+        node("a", zone="z1"),
+        node("b", zone="z1"),
+        node("c", zone="z2"),
         a=[pod("x", labels={"app": "db"})],
-    )  # fmt: skip
+    )
     out = filtered(which, pod("p", affinity=near))
     assert {one.name for one in out.feasible} == {"a", "b"}
     assert out.failed["c"][1].reasons == ("node(s) didn't match pod affinity rules",)

@@ -53,10 +53,12 @@ def test_as_many_as_possible_stay_the_more_important_first() -> None:
     which = cache(
         node("a"),
         a=[
-            pod("low", "1", priority=1), pod("lower", "1", priority=0),
-            pod("high", "1", priority=9), pod("higher", "1", priority=10),
+            pod("low", "1", priority=1),
+            pod("lower", "1", priority=0),
+            pod("high", "1", priority=9),
+            pod("higher", "1", priority=10),
         ],
-    )  # fmt: skip
+    )
     assert victims(which, pod("p", "1", priority=10)) == ("a", ["lower"])
     assert victims(which, pod("p", "2", priority=10)) == ("a", ["low", "lower"])
     out, outcome = tried(which, pod("p", "4", priority=10))
@@ -92,9 +94,11 @@ def test_a_budget_that_allows_no_disruption_is_spared_if_others_do() -> None:
 def test_the_dry_run_leaves_no_trace_in_what_the_filters_counted() -> None:
     far = affinity("podAntiAffinity", "web")
     which = cache(
-        node("a"), node("b"),
-        a=[pod("x", labels={"app": "web"}), pod("y", "3")], b=[pod("z", labels={"app": "web"})],
-    )  # fmt: skip
+        node("a"),
+        node("b"),
+        a=[pod("x", labels={"app": "web"}), pod("y", "3")],
+        b=[pod("z", labels={"app": "web"})],
+    )
     before = {name: (dict(one.requested), list(one.pods)) for name, one in which.nodes.items()}
     info = pod("p", "2", priority=1, affinity=far)
     assert victims(which, info) == ("b", ["z"])
@@ -107,17 +111,21 @@ def test_the_dry_run_leaves_no_trace_in_what_the_filters_counted() -> None:
 def test_pods_that_anti_affinity_or_spread_or_ports_count_may_be_victims() -> None:
     web = {"app": "web"}
     which = cache(
-        node("a", zone="1"), node("b", zone="2"),
-        a=[pod("x", labels=web), pod("y", labels=web)], b=[pod("z", labels=web, priority=9)],
-    )  # fmt: skip
+        node("a", zone="1"),
+        node("b", zone="2"),
+        a=[pod("x", labels=web), pod("y", labels=web)],
+        b=[pod("z", labels=web, priority=9)],
+    )
     far = pod("p", priority=5, affinity=affinity("podAntiAffinity", "web", ZONE))
     assert victims(which, far) == ("a", ["x", "y"])
     theirs = cache(node("a"), a=[pod("x", affinity=affinity("podAntiAffinity", "web"))])
     assert victims(theirs, pod("p", labels=web, priority=5)) == ("a", ["x"])
     constraint = {
-        "maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "DoNotSchedule",
+        "maxSkew": 1,
+        "topologyKey": HOST,
+        "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": web},
-    }  # fmt: skip
+    }
     full = cache(node("a"), node("b", cpu="0"), a=[pod("x", labels=web)])
     spread = pod("p", "1", priority=5, labels=web, topologySpreadConstraints=[constraint])
     assert victims(full, spread) == ("a", ["x"])
@@ -169,9 +177,11 @@ def test_the_node_that_costs_least_is_chosen(
 ) -> None:
     times = {"d/old": "2025-01-01T00:00:00Z", "d/new": "2025-01-02T00:00:00Z"}
     outcome = tried(
-        cache(node("a"), node("b"), **placed), pod("p", "4", priority=10),
-        budgets=[budget(0, app="k")], started=lambda one: times.get(one.key, "2025"),
-    )[1]  # fmt: skip
+        cache(node("a"), node("b"), **placed),
+        pod("p", "4", priority=10),
+        budgets=[budget(0, app="k")],
+        started=lambda one: times.get(one.key, "2025"),
+    )[1]
     assert outcome.detail is not None
     assert (outcome.nominated, outcome.detail["by"]) == (wanted, why)
 
@@ -257,8 +267,10 @@ def test_the_victim_leaves_and_the_pod_takes_its_node() -> None:
     assert [one["metadata"]["name"] for one in items(session)] == ["v2", "v3", "web"]
     said = podlab.events(session)
     assert said[0] == (
-        "Warning", "FailedScheduling", "0/3 nodes are available: 3 Insufficient cpu.",
-    )  # fmt: skip
+        "Warning",
+        "FailedScheduling",
+        "0/3 nodes are available: 3 Insufficient cpu.",
+    )
     assert ("Normal", "Scheduled", "Successfully assigned default/web to node-1") in said
     gone = podlab.events(session, "v1")
     text = f"Preempted by pod {web['metadata']['uid']} on node node-1"
@@ -284,8 +296,11 @@ def test_the_trace_tells_who_left_and_why_there() -> None:
             "node-1": {"victims": ["default/v1"], "violations": 0, "highest": 1000},
             "node-2": {"victims": ["default/v2"], "violations": 0, "highest": -100},
         },
-        "refused": {}, "node": "node-2", "victims": ["default/v2"], "by": "highest",
-    }  # fmt: skip
+        "refused": {},
+        "node": "node-2",
+        "victims": ["default/v2"],
+        "by": "highest",
+    }
     assert last == ["filter", "select", "bind"]
     second = next(one for one in mine[3:] if one["phase"] == "filter")
     assert (second["detail"]["nodes"], second["detail"]["nominated"]) == (["node-2"], "node-2")
@@ -323,9 +338,11 @@ def test_a_budget_decides_between_two_nodes() -> None:
     create(session, asking("v1", "4", "low", labels={"app": "k"}, **on(1)))
     create(session, asking("v2", "4", "mid", **on(2)))
     body = {
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"},
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b"},
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "k"}}},
-    }  # fmt: skip
+    }
     assert session.request("POST", BUDGETS, body).status == 201
     create(session, asking("web", "1", "high"))
     assert get(session)["spec"]["nodeName"] == "node-2"

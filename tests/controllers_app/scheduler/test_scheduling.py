@@ -39,9 +39,11 @@ def test_a_gated_pod_is_scheduled_when_its_gate_goes() -> None:
     create(session, pod(schedulingGates=[{"name": "example.com/wait"}]))
     assert attempts(session) == 0
     answer = session.request(
-        "PATCH", f"{PODS}/web", [{"op": "remove", "path": "/spec/schedulingGates"}],
+        "PATCH",
+        f"{PODS}/web",
+        [{"op": "remove", "path": "/spec/schedulingGates"}],
         headers={"content-type": "application/json-patch+json"},
-    )  # fmt: skip
+    )
     assert answer.status == 200 and get(session)["spec"]["nodeName"] == "node-1"
 
 
@@ -110,9 +112,11 @@ def test_a_pod_bound_by_somebody_else_meanwhile_is_no_error() -> None:
     session = cluster(nodes=2)
     create(session, pod(), settle=False)
     binding = {
-        "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "web"},
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "web"},
         "target": {"kind": "Node", "name": "node-2"},
-    }  # fmt: skip
+    }
     session.request("POST", f"{PODS}/web/binding", binding)
     assert get(session)["status"]["phase"] == "Running"
     assert len(items(session)) == 1
@@ -140,8 +144,11 @@ def test_each_attempt_tells_one_record_a_phase() -> None:
             plugin["normalized"][name] * plugin["weight"] for plugin in score["plugins"]
         )
     assert set(score["skipped"]) == {
-        "NodeAffinity", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation",
-    }  # fmt: skip
+        "NodeAffinity",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "NodeResourcesBalancedAllocation",
+    }
     assert {"node", "why", "total", "margin"} <= set(told[2]["detail"])
 
 

@@ -26,35 +26,45 @@ def post(session: Session, path: str, body: dict[str, Any]) -> None:
 
 def claim(name: str = "data", storage_class: str = "local", **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
         "spec": {
-            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
-            "storageClassName": storage_class, **spec,
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": storage_class,
+            **spec,
         },
-    }  # fmt: skip
+    }
 
 
 def storage_class(
     provisioner: str = "rancher.io/local-path", mode: str = "WaitForFirstConsumer", **more: Any
 ) -> dict[str, Any]:
     return {
-        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
-        "provisioner": provisioner, "volumeBindingMode": mode, **more,
-    }  # fmt: skip
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "local"},
+        "provisioner": provisioner,
+        "volumeBindingMode": mode,
+        **more,
+    }
 
 
 def volume(name: str, node: str, size: str = "1Gi", **more: Any) -> dict[str, Any]:
     here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
     return {
-        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name, **more},
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name, **more},
         "spec": {
-            "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "local", "local": {"path": "/mnt/disk"},
-            "nodeAffinity": {
-                "required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}
-            },
+            "capacity": {"storage": size},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "local",
+            "local": {"path": "/mnt/disk"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}},
         },
-    }  # fmt: skip
+    }
 
 
 def user(name: str = "web", *names: str, **spec: Any) -> dict[str, Any]:
@@ -134,9 +144,7 @@ def test_others_have_their_turn_while_a_volume_is_made() -> None:
     session.wait(30)
     binds = [one for one in session.records() if one["kind"] == "schedule"]
     order = [(one["pod"], one["phase"]) for one in binds if one["phase"] in ("bind", "prebind")]
-    assert order == [
-        ("default/web", "prebind"), ("default/quick", "bind"), ("default/web", "bind"),
-    ]  # fmt: skip
+    assert order == [("default/web", "prebind"), ("default/quick", "bind"), ("default/web", "bind")]
     spans = {one["span"] for one in binds if one["pod"] == "default/web"}
     assert len(spans) == 1  # all of it is one attempt, which is closed once
     closed = [one for one in session.records() if one["kind"] == "done" and one["span"] in spans]

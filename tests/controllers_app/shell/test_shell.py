@@ -146,8 +146,14 @@ def test_a_token_is_renewed_when_four_fifths_of_its_life_are_over() -> None:
     box = cluster(nodes=1)
     asked = {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}}
     mount = {"volumeMounts": [{"name": "mine", "mountPath": "/mine"}]}
-    create(box, pod(container={"command": ["sleep", "infinity"], **mount}, image="busybox",
-                    volumes=[{"name": "mine", "projected": {"sources": [asked]}}]))  # fmt: skip
+    create(
+        box,
+        pod(
+            container={"command": ["sleep", "infinity"], **mount},
+            image="busybox",
+            volumes=[{"name": "mine", "projected": {"sources": [asked]}}],
+        ),
+    )
     first = execute(box, "cat", "/mine/token")[0]
     box.wait(470)
     assert execute(box, "cat", "/mine/token")[0] == first

@@ -19,11 +19,15 @@ from tests.controllers_app.podlab import pod as box
 
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system/pods"
 MONITORING: dict[str, Any] = {
-    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRoleBinding",
     "metadata": {"name": "metrics"},
-    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
-                "name": "system:monitoring"},
-}  # fmt: skip
+    "roleRef": {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": "system:monitoring",
+    },
+}
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 DEPLOYMENT = {
     "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
@@ -44,9 +48,12 @@ def session() -> Session:
     assert session.request("POST", DEPLOYMENTS, DEPLOYMENT).status == 201
     big = {"requests": {"cpu": "100"}}
     containers = [{"name": "c", "image": "nginx", "resources": big}]
-    assert session.request(
-        "POST", "/api/v1/namespaces/default/pods", pod("big", containers=containers)
-    ).status == 201  # fmt: skip
+    assert (
+        session.request(
+            "POST", "/api/v1/namespaces/default/pods", pod("big", containers=containers)
+        ).status
+        == 201
+    )
     session.wait(5)
     return session
 
@@ -57,11 +64,13 @@ def ask(session: Session, name: str, port: int, path: str = "metrics") -> Answer
 
 def samples(text: bytes) -> dict[tuple[str, str], float]:
     return {
-        (one.name, next((one.labels[key] for key in ("name", "queue", "result")
-                         if key in one.labels), "")): one.value
+        (
+            one.name,
+            next((one.labels[key] for key in ("name", "queue", "result") if key in one.labels), ""),
+        ): one.value
         for family in text_string_to_metric_families(text.decode())
         for one in family.samples
-    }  # fmt: skip
+    }
 
 
 def test_what_queues_and_attempts_there_were_is_counted(session: Session) -> None:

@@ -14,8 +14,11 @@ def test_what_was_compacted_and_old_records_go_step_by_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in (
-        ("COMPACT_KEEP", 10), ("CLEAR_STEP", 50), ("TRACE_KEEP", 1000), ("FORGET_STEP", 500),
-    ):  # fmt: skip
+        ("COMPACT_KEEP", 10),
+        ("CLEAR_STEP", 50),
+        ("TRACE_KEEP", 1000),
+        ("FORGET_STEP", 500),
+    ):
         monkeypatch.setattr(housekeeping, name, value)
     session = scripted.Session(scripted.default_inputs(nodes=1))
     store, steps = session.cluster.store, session.cluster.kernel

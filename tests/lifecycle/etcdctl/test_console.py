@@ -279,12 +279,16 @@ def test_the_kubernetes_service_is_as_a_real_one_at_boot(plain: Shell) -> None:
     assert metadata["labels"] == {"component": "apiserver", "provider": "kubernetes"}
     manager = metadata["managedFields"][0]
     assert (manager["manager"], manager["operation"], manager["apiVersion"]) == (
-        "kube-apiserver", "Update", "v1",
-    )  # fmt: skip
+        "kube-apiserver",
+        "Update",
+        "v1",
+    )
     assert spec["ports"][0]["name"] == "https" and spec["ports"][0]["port"] == 443
     assert (spec["clusterIP"], spec["sessionAffinity"], spec["ipFamilyPolicy"]) == (
-        "10.96.0.1", "None", "SingleStack",
-    )  # fmt: skip
+        "10.96.0.1",
+        "None",
+        "SingleStack",
+    )
     assert (spec["type"], spec["internalTrafficPolicy"]) == ("ClusterIP", "Cluster")
 
 

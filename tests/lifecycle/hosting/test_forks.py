@@ -165,16 +165,21 @@ def test_an_exact_fork_that_is_not_changed_goes_on_as_its_cluster_did(demo: Demo
 def test_a_taint_sends_the_pod_to_another_node_and_the_comparison_names_it(demo: Demo) -> None:
     records = after(demo, "demo", 0, 1 << 60)
     created = next(
-        one for one in records
+        one
+        for one in records
         if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "one")
-    )  # fmt: skip
+    )
     pods = get(demo, "demo/objects?prefix=/registry/pods/default/one-")["objects"]
     [pod] = pods.values()
     before = pod["spec"]["nodeName"]
     fork = made(demo, seq=created["seq"])
     taint = {"key": "mine", "value": "x", "effect": "NoSchedule"}
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": before},
-            "spec": {"taints": [taint]}}  # fmt: skip
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": before},
+        "spec": {"taints": [taint]},
+    }
     _, answer = call(demo, "POST", f"{fork['name']}/apply?server-side=true", node)
     assert answer["results"][0]["code"] == 200
     control(demo, fork["name"], "resume")
@@ -294,15 +299,18 @@ def test_five_are_kept_and_only_forks_are_removed(demo: Demo) -> None:
     seq = get(demo, "demo")["seq"]
     names = [call(demo, "POST", "demo/forks", {"seq": seq})[1]["name"] for _ in range(5)]
     assert call(demo, "POST", "demo/forks", {"seq": seq}) == (
-        400, {"detail": "there are 5 forks already: remove one first"},
-    )  # fmt: skip
+        400,
+        {"detail": "there are 5 forks already: remove one first"},
+    )
     until(lambda: {one["state"] for one in forks(demo)} == {"ready"})
     assert call(demo, "POST", f"{names[0]}/forks", {"seq": 5}) == (
-        400, {"detail": f'"{names[0]}" is a fork itself: fork "demo"'},
-    )  # fmt: skip
+        400,
+        {"detail": f'"{names[0]}" is a fork itself: fork "demo"'},
+    )
     assert call(demo, "DELETE", "demo") == (
-        400, {"detail": '"demo" is the cluster that is served here, and no fork'},
-    )  # fmt: skip
+        400,
+        {"detail": '"demo" is the cluster that is served here, and no fork'},
+    )
     assert call(demo, "DELETE", "nope") == (404, {"detail": 'there is no cluster "nope"'})
     assert call(demo, "POST", f"{names[0]}/control", {"action": "reset"})[0] == 400
     assert call(demo, "DELETE", names[2]) == (204, {})
@@ -335,8 +343,9 @@ def test_a_copy_begins_anew_runs_at_once_and_uses_up_no_forks(demo: Demo) -> Non
     assert get(demo, "demo")["stage"] == others[-1]
     status, refused = call(demo, "GET", f"{others[-1]}/comparison")
     assert (status, refused["detail"]) == (
-        400, f'"{others[-1]}" began anew: it has no moment in common with "demo"'
-    )  # fmt: skip
+        400,
+        f'"{others[-1]}" began anew: it has no moment in common with "demo"',
+    )
     assert call(demo, "DELETE", others[-1]) == (204, {})
     assert get(demo, "demo")["stage"] == ""
 

@@ -21,9 +21,11 @@ from tests.lifecycle.hosting.running import REAL, Demo
 PLANTED = "tests.lifecycle.hosting.planted:build_driver"
 DEFAULT = "/api/v1/namespaces/default"
 SPIN = {
-    "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "spin"},
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "spin"},
     "spec": {"containers": [{"name": "c", "image": "busybox", "command": ["cat", "/spin"]}]},
-}  # fmt: skip
+}
 
 
 def judged(seconds: float, process: Process, phase: int, *, debugged: bool = False) -> str:

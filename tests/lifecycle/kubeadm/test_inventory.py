@@ -107,13 +107,13 @@ def test_every_account_has_its_token_before_1_24(of_1_22: list[str]) -> None:
 def test_a_security_policy_is_stored_under_its_odd_prefix() -> None:
     session = Session(default_inputs(version="1.22", nodes=0))
     rule = {"rule": "RunAsAny"}
-    spec = {
-        "seLinux": rule, "runAsUser": rule, "supplementalGroups": rule, "fsGroup": rule,
-    }  # fmt: skip
+    spec = {"seLinux": rule, "runAsUser": rule, "supplementalGroups": rule, "fsGroup": rule}
     body = {
-        "apiVersion": "policy/v1beta1", "kind": "PodSecurityPolicy",
-        "metadata": {"name": "psp.flannel.unprivileged"}, "spec": spec,
-    }  # fmt: skip
+        "apiVersion": "policy/v1beta1",
+        "kind": "PodSecurityPolicy",
+        "metadata": {"name": "psp.flannel.unprivileged"},
+        "spec": spec,
+    }
     answer = session.request("POST", "/apis/policy/v1beta1/podsecuritypolicies", body)
     assert answer.status == 201, answer.text
     stored = {key for key in GOLDEN.read_text().split() if "podsecuritypolicy" in key}

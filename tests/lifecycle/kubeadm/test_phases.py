@@ -44,8 +44,10 @@ def test_the_addons_run_on_every_node_and_twice(cluster: Session) -> None:
         if pod["status"]["phase"] == "Running"
     ]
     assert sorted(node for app, node in running if app == "kube-proxy") == [
-        "node-1", "node-2", "node-3",
-    ]  # fmt: skip
+        "node-1",
+        "node-2",
+        "node-3",
+    ]
     assert len({node for app, node in running if app == "kube-dns"}) == 2, "they keep apart"
     dns = _get(cluster, f"{SYSTEM}/services/kube-dns")
     assert dns["spec"]["clusterIP"] == "10.96.0.10"
@@ -117,9 +119,11 @@ def _said(session: Session, pod: str, command: str) -> str:
     log = f"/api/v1/namespaces/default/pods/{pod}/log"
     containers = [{"name": "c", "image": "busybox:1.36", "command": ["sh", "-c", command]}]
     made = {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod},
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": pod},
         "spec": {"containers": containers, "restartPolicy": "Never"},
-    }  # fmt: skip
+    }
     assert session.request("POST", "/api/v1/namespaces/default/pods", made).status == 201
     session.wait(30)
     text: bytes = session.request("GET", log).text

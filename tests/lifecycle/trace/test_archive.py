@@ -21,8 +21,14 @@ HEADER = {"cluster": "demo", "epoch": "2025-01-01T00:00:00.000000Z", "kubernetes
 
 def record(seq: int, **changes: Any) -> dict[str, Any]:
     return {
-        "seq": seq, "t": seq * 10, "kind": "clock", "span": 0, "mode": "run", "speed": 1, **changes,
-    }  # fmt: skip
+        "seq": seq,
+        "t": seq * 10,
+        "kind": "clock",
+        "span": 0,
+        "mode": "run",
+        "speed": 1,
+        **changes,
+    }
 
 
 def header(first: int, last: int) -> dict[str, Any]:
@@ -49,8 +55,11 @@ def test_saved_file_is_plain_gzip_with_a_header_and_all_records(tmp_path: Path) 
     assert saved.id == "my-class"
     lines = gzip.decompress(Archive(tmp_path).file("my-class").read_bytes()).splitlines()
     assert json.loads(lines[0]) == {
-        "format": "lifecycle-trace", "version": 1, "name": "My class!", **header(1, 2500),
-    }  # fmt: skip
+        "format": "lifecycle-trace",
+        "version": 1,
+        "name": "My class!",
+        **header(1, 2500),
+    }
     assert [json.loads(line)["seq"] for line in lines[1:]] == list(range(1, 2501))
 
 

@@ -123,8 +123,14 @@ def test_steps_visit_every_hop_of_a_request_in_order() -> None:
             seen.append(at.get("gate", at["kind"]))
         assert len(seen) < 20
     assert seen[:7] == [
-        "request", "authentication", "audit", "flowcontrol", "authorization", "routing", "response",
-    ]  # fmt: skip
+        "request",
+        "authentication",
+        "audit",
+        "flowcontrol",
+        "authorization",
+        "routing",
+        "response",
+    ]
 
 
 def test_nothing_is_kept_of_requests_once_nothing_is_armed() -> None:

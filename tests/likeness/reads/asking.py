@@ -245,8 +245,12 @@ def _options() -> Iterator[Read]:
         yield _get(f"{WIRE}?{query}")
         if "watch" not in query:
             yield _get(f"{MAPS}?watch=1&{query}&{_NONE}")
-    for path in ("/api/v1/none?watch=1", f"{WIRE}/log?watch=1", "/api/v1/watch/none",
-                 "/apis/authorization.k8s.io/v1/subjectaccessreviews?watch=1"):  # fmt: skip
+    for path in (
+        "/api/v1/none?watch=1",
+        f"{WIRE}/log?watch=1",
+        "/api/v1/watch/none",
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews?watch=1",
+    ):
         yield _get(path)
 
 

@@ -103,7 +103,8 @@ def write(ask: Ask, version: str) -> int:
 def _without_the_build(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            name: _without_the_build(item) for name, item in value.items()
+            name: _without_the_build(item)
+            for name, item in value.items()
             if name not in _OF_THE_BUILD
-        }  # fmt: skip
+        }
     return list(map(_without_the_build, value)) if isinstance(value, list) else value

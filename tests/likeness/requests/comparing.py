@@ -29,13 +29,18 @@ def answer(code: int, body: Any) -> dict[str, Any]:
     if body.get("kind") != "Status":
         return {"code": code, "object": _plain(body)}
     details = body.get("details") or {}
-    causes = [[cause.get("reason"), cause.get("field"), masked(cause.get("message", ""))]
-              for cause in details.get("causes") or ()]  # fmt: skip
+    causes = [
+        [cause.get("reason"), cause.get("field"), masked(cause.get("message", ""))]
+        for cause in details.get("causes") or ()
+    ]
     rest = {name: value for name, value in details.items() if name not in ("causes", "uid")}
     return {
-        "code": code, "reason": body.get("reason"), "message": masked(body.get("message", "")),
-        "details": rest, "causes": causes,
-    }  # fmt: skip
+        "code": code,
+        "reason": body.get("reason"),
+        "message": masked(body.get("message", "")),
+        "details": rest,
+        "causes": causes,
+    }
 
 
 def sendable(stored: dict[str, Any]) -> dict[str, Any]:

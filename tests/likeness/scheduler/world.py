@@ -58,9 +58,12 @@ class World:
         for one in world["budgets"]:
             self._create(one)
             status = {
-                "disruptionsAllowed": one["_allowed"], "currentHealthy": 1, "desiredHealthy": 1,
-                "expectedPods": 1, "observedGeneration": 1,
-            }  # fmt: skip
+                "disruptionsAllowed": one["_allowed"],
+                "currentHealthy": 1,
+                "desiredHealthy": 1,
+                "expectedPods": 1,
+                "observedGeneration": 1,
+            }
             self._status(one, status)
         for number, pod in enumerate(world["pods"]):
             self._create(pod)

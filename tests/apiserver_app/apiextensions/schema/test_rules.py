@@ -70,8 +70,10 @@ def test_a_transition_rule_is_asked_of_updates_with_its_reason_and_path(session:
     answer = session.request("PATCH", path, {"spec": {"image": "other"}}, headers=MERGE)
     cause = answer.json()["details"]["causes"][0]
     assert (cause["reason"], cause["field"], cause["message"]) == (
-        "FieldValueForbidden", "spec.image", "Forbidden: image is immutable",
-    )  # fmt: skip
+        "FieldValueForbidden",
+        "spec.image",
+        "Forbidden: image is immutable",
+    )
 
 
 def test_an_optional_old_self_is_asked_of_creates_too(session: Session) -> None:

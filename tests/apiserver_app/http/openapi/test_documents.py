@@ -106,9 +106,12 @@ def test_operations_are_described_as_upstream_describes_them() -> None:
         )
     }
     assert found == {
-        "list objects of kind ComponentStatus", "create Endpoints", "create an Event",
-        "replace status of the specified Pod", "create binding of a Pod",
-    }  # fmt: skip
+        "list objects of kind ComponentStatus",
+        "create Endpoints",
+        "create an Event",
+        "replace status of the specified Pod",
+        "create binding of a Pod",
+    }
 
 
 @pytest.mark.parametrize("name", ["api/v1", "apis/apps/v1", "apis/batch/v1"])
@@ -138,8 +141,10 @@ def test_enums_and_defaults_are_those_of_1_33_4() -> None:
         return {key: value for key, value in found.items() if key != "description"}
 
     assert field(f"{core}ContainerPort", "protocol") == {
-        "type": "string", "default": "TCP", "enum": ["SCTP", "TCP", "UDP"],
-    }  # fmt: skip
+        "type": "string",
+        "default": "TCP",
+        "enum": ["SCTP", "TCP", "UDP"],
+    }
     assert field(f"{core}PodSpec", "restartPolicy") == {
         "type": "string",
         "enum": ["Always", "Never", "OnFailure"],
@@ -179,23 +184,30 @@ def test_writes_name_their_kind_and_take_field_validation() -> None:
         operation = paths[path][method]
         assert operation["x-kubernetes-action"] == action
         assert operation["x-kubernetes-group-version-kind"] == {
-            "group": "apps", "version": "v1", "kind": "Deployment",
-        }  # fmt: skip
+            "group": "apps",
+            "version": "v1",
+            "kind": "Deployment",
+        }
         names = {parameter["name"] for parameter in operation["parameters"]}
         assert {"dryRun", "fieldManager", "fieldValidation"} <= names
     assert paths[PLURALS]["get"]["operationId"] == "listAppsV1NamespacedDeployment"
     assert set(paths[f"{PLURALS}/{{name}}"]["patch"]["requestBody"]["content"]) == {
-        "application/apply-patch+yaml", "application/json-patch+json",
-        "application/merge-patch+json", "application/strategic-merge-patch+json",
-    }  # fmt: skip
+        "application/apply-patch+yaml",
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+    }
 
 
 def test_lists_name_every_media_type_watches_included(served: documents.OpenApi) -> None:
     found = orjson.loads(documents.build(Release(33), "api/v1"))["paths"]["/api/v1/pods"]["get"]
     assert set(found["responses"]["200"]["content"]) == {
-        "application/json", "application/yaml", "application/vnd.kubernetes.protobuf",
-        "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
-    }  # fmt: skip
+        "application/json",
+        "application/yaml",
+        "application/vnd.kubernetes.protobuf",
+        "application/json;stream=watch",
+        "application/vnd.kubernetes.protobuf;stream=watch",
+    }
 
 
 def test_subresources_name_the_kind_of_their_body() -> None:

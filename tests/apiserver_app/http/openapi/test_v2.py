@@ -90,8 +90,10 @@ def test_message_carries_extensions_as_yaml() -> None:
     patch = dict(fields(value_of(document[8], 2, ITEM)))[8]
     kinds_found = value_of(patch, 13, "x-kubernetes-group-version-kind")
     assert orjson.loads(dict(fields(kinds_found))[2]) == {
-        "group": "apps", "version": "v1", "kind": "Deployment",
-    }  # fmt: skip
+        "group": "apps",
+        "version": "v1",
+        "kind": "Deployment",
+    }
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:

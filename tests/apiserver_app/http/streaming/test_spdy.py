@@ -40,8 +40,11 @@ def test_frames_survive_any_cut(blocks: list[dict[str, str]], body: bytes, size:
     frames = [frame for piece in pieces for frame in reader.feed(piece)]
     assert [frame.headers for frame in frames[: len(blocks)]] == blocks
     assert [frame.kind for frame in frames[len(blocks) :]] == [
-        0, framing.PING, framing.RST_STREAM, framing.GOAWAY,
-    ]  # fmt: skip
+        0,
+        framing.PING,
+        framing.RST_STREAM,
+        framing.GOAWAY,
+    ]
     assert frames[len(blocks)].data == body and frames[len(blocks)].fin
 
 

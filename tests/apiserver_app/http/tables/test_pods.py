@@ -161,11 +161,16 @@ def test_wide_columns_say_none_where_nothing_is_known() -> None:
 
 def test_wide_columns_show_address_node_nomination_and_gates() -> None:
     obj = pod(
-        spec={"nodeName": "node-1", "readinessGates": [{"conditionType": "a"},
-                                                       {"conditionType": "b"}]},
-        status={"podIPs": [{"ip": "10.0.0.1"}], "nominatedNodeName": "node-2",
-                "conditions": [{"type": "a", "status": "True"}]},
-    )  # fmt: skip
+        spec={
+            "nodeName": "node-1",
+            "readinessGates": [{"conditionType": "a"}, {"conditionType": "b"}],
+        },
+        status={
+            "podIPs": [{"ip": "10.0.0.1"}],
+            "nominatedNodeName": "node-2",
+            "conditions": [{"type": "a", "status": "True"}],
+        },
+    )
     assert pods.row(obj, NOW)[5:] == ["10.0.0.1", "node-1", "node-2", "1/2"]
 
 
@@ -177,8 +182,10 @@ def test_row_of_a_finished_pod_carries_the_condition_completed() -> None:
 
 
 def test_pod_columns_are_upstreams() -> None:
-    found = [(column["name"], column["type"], column["format"], column["priority"])
-             for column in table.columns("pods")]  # fmt: skip
+    found = [
+        (column["name"], column["type"], column["format"], column["priority"])
+        for column in table.columns("pods")
+    ]
     assert found == [
         ("Name", "string", "name", 0),
         ("Ready", "string", "", 0),

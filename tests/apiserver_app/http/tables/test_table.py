@@ -231,12 +231,25 @@ def test_every_resource_that_is_listed_has_a_form() -> None:
 
 def test_golden_objects_are_shown_as_kubectl_showed_them() -> None:
     assert table.row("deployments.apps", golden("deployment-1.22.json"), NOW) == [
-        "nginx-deployment", "0/1", 0, 0, "4m22s", "nginx", "nginx", "app=nginx",
-    ]  # fmt: skip
+        "nginx-deployment",
+        "0/1",
+        0,
+        0,
+        "4m22s",
+        "nginx",
+        "nginx",
+        "app=nginx",
+    ]
     assert table.row("replicasets.apps", golden("replicaset-1.22.yaml"), NOW) == [
-        "nginx-deployment-6799fc88d8", 1, 1, 1, "4m22s", "nginx", "nginx",
+        "nginx-deployment-6799fc88d8",
+        1,
+        1,
+        1,
+        "4m22s",
+        "nginx",
+        "nginx",
         "app=nginx,pod-template-hash=6799fc88d8",
-    ]  # fmt: skip
+    ]
     row = table.row("pods", golden("pod-1.22.yaml"), NOW)
     assert row[1:6] == ["1/1", "Running", "0", "4m22s", "10.244.2.10"]
 
@@ -282,8 +295,10 @@ def test_rows_carry_the_object_that_was_asked_for() -> None:
 )
 def test_columns_that_came_later_are_not_there_before(key: str, minor: int, name: str) -> None:
     for given, there in (
-        ({"release": Release(minor - 1)}, False), ({"release": Release(minor)}, True), ({}, True),
-    ):  # fmt: skip
+        ({"release": Release(minor - 1)}, False),
+        ({"release": Release(minor)}, True),
+        ({}, True),
+    ):
         body = orjson.loads(table.one(key, obj(), NOW, **given))
         names = [column["name"] for column in body["columnDefinitions"]]
         assert (name in names) is there
@@ -312,8 +327,11 @@ def test_scale_of_a_resource_has_columns_of_its_own() -> None:
     scale = obj({"replicas": 3}, {"replicas": 2}, kind="Scale")
     body = orjson.loads(table.one("deployments.apps", scale, NOW))
     assert [column["name"] for column in body["columnDefinitions"]] == [
-        "Name", "Desired", "Available", "Age",
-    ]  # fmt: skip
+        "Name",
+        "Desired",
+        "Available",
+        "Age",
+    ]
     assert body["rows"][0]["cells"] == ["x", 3, 2, "4m22s"]
 
 

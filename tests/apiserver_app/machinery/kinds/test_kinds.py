@@ -100,10 +100,17 @@ def test_get_all_means_these_resources(served: kinds.Resources) -> None:
     keys = [info.key for info in served.all if "all" in info.categories]
 
     assert list(dict.fromkeys(keys)) == [
-        "pods", "replicationcontrollers", "services", "daemonsets.apps", "deployments.apps",
-        "replicasets.apps", "statefulsets.apps", "horizontalpodautoscalers.autoscaling",
-        "cronjobs.batch", "jobs.batch",
-    ]  # fmt: skip
+        "pods",
+        "replicationcontrollers",
+        "services",
+        "daemonsets.apps",
+        "deployments.apps",
+        "replicasets.apps",
+        "statefulsets.apps",
+        "horizontalpodautoscalers.autoscaling",
+        "cronjobs.batch",
+        "jobs.batch",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,9 +150,14 @@ def test_what_is_only_answered_can_only_be_created(served: kinds.Resources) -> N
 
     assert virtual.pop("ComponentStatus") == ("get", "list")
     assert sorted(virtual) == [
-        "Binding", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectReview",
-        "SelfSubjectRulesReview", "SubjectAccessReview", "TokenReview",
-    ]  # fmt: skip
+        "Binding",
+        "LocalSubjectAccessReview",
+        "SelfSubjectAccessReview",
+        "SelfSubjectReview",
+        "SelfSubjectRulesReview",
+        "SubjectAccessReview",
+        "TokenReview",
+    ]
     assert set(virtual.values()) == {("create",)}
 
 

@@ -64,8 +64,10 @@ def test_diff_is_minimal_and_lists_change_at_their_end() -> None:
     st.sampled_from(["/a", "/b/a", "/a/0", "/a/-", "/b/c/1", "/~1/~0", "/c"]),
     st.sampled_from(["/a", "/b", "/a/0", "/c/a"]), values), max_size=6))  # fmt: skip
 def test_no_json_patch_changes_its_input(before: Any, steps: Any) -> None:
-    ops = [{"op": op, "path": path, "from": source, "value": value}
-           for op, path, source, value in steps]  # fmt: skip
+    ops = [
+        {"op": op, "path": path, "from": source, "value": value}
+        for op, path, source, value in steps
+    ]
     untouched, asked = copy.deepcopy(before), copy.deepcopy(ops)
     try:
         jsonpatch.apply_json_patch(before, ops)

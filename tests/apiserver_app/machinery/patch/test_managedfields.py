@@ -28,9 +28,14 @@ def written(
     version = "apps/v1" if schema is DEPLOYMENT else "v1"
     untouched = copy.deepcopy((old, new))
     entries = managedfields.track(
-        old, new, manager=manager, api_version=version, time=f"2024-01-01T00:00:{at:02}Z",
-        subresource=subresource, schema=schema,
-    )  # fmt: skip
+        old,
+        new,
+        manager=manager,
+        api_version=version,
+        time=f"2024-01-01T00:00:{at:02}Z",
+        subresource=subresource,
+        schema=schema,
+    )
     assert (old, new) == untouched, "neither object may change"
     return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
 
@@ -65,9 +70,13 @@ def test_create_owns_the_defaulted_spec_as_the_golden_session_shows() -> None:
     golden = json.loads(GOLDEN.read_text())
     wanted = golden["metadata"].pop("managedFields")
     entries = managedfields.track(
-        None, golden, manager="kubectl-create", api_version="apps/v1",
-        time="2022-02-16T15:53:28Z", schema=DEPLOYMENT,
-    )  # fmt: skip
+        None,
+        golden,
+        manager="kubectl-create",
+        api_version="apps/v1",
+        time="2022-02-16T15:53:28Z",
+        schema=DEPLOYMENT,
+    )
     assert json.dumps(entries) == json.dumps(wanted)
 
 
@@ -183,9 +192,11 @@ def test_entries_are_sorted_by_operation_time_and_name() -> None:
 def test_no_more_than_ten_updaters_are_kept() -> None:
     obj = written(None, pod(), "m00", 0)
     for number in range(1, 14):
-        changed = with_(obj, "metadata", annotations={
-            **(obj["metadata"].get("annotations") or {}), f"k{number}": "x",
-        })  # fmt: skip
+        changed = with_(
+            obj,
+            "metadata",
+            annotations={**(obj["metadata"].get("annotations") or {}), f"k{number}": "x"},
+        )
         obj = written(obj, changed, f"m{number:02}", number)
     entries = obj["metadata"]["managedFields"]
     assert len(entries) == managers.UPDATE_MANAGERS_MAX
@@ -233,10 +244,13 @@ container: st.SearchStrategy[Any] = st.fixed_dictionaries(
 containers = st.lists(container, max_size=3, unique_by=lambda item: str(item["name"]))
 pods = st.builds(
     lambda labels, containers: {
-        "metadata": {"labels": labels}, "spec": {"containers": containers}, "status": {},
+        "metadata": {"labels": labels},
+        "spec": {"containers": containers},
+        "status": {},
     },
-    labels, containers,
-)  # fmt: skip
+    labels,
+    containers,
+)
 
 
 @settings(max_examples=60)

@@ -12,9 +12,13 @@ from tests.apiserver_app.machinery.patch.test_managedfields import POD
 
 def entry(**fields: Any) -> dict[str, Any]:
     return {
-        "manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
-        "fieldsV1": {"f:spec": {"f:nodeName": {}}}, **fields,
-    }  # fmt: skip
+        "manager": "m",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:nodeName": {}}},
+        **fields,
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,8 +46,11 @@ def test_what_can_be_read_is_written_as_the_server_writes_it() -> None:
             "i:+07": {}, "z:later": "anything"}  # fmt: skip
     [found] = sententries.decoded([entry(fieldsV1=sent)])
     assert found["fieldsV1"] == {
-        "f:b": {}, 'v:"x"': {}, 'k:{"a":"\\u003c","b":1}': {".": {}, "f:c": {}}, "i:7": {},
-    }  # fmt: skip
+        "f:b": {},
+        'v:"x"': {},
+        'k:{"a":"\\u003c","b":1}': {".": {}, "f:c": {}},
+        "i:7": {},
+    }
 
 
 def test_of_two_entries_of_one_manager_the_last_counts() -> None:

@@ -35,9 +35,8 @@ def config(*names: str, metadata: Any = None, **spec: Any) -> dict[str, Any]:
 def applied(old: Any, body: Any, manager: str = "ann", force: bool = False, at: int = 1) -> Any:
     untouched = copy.deepcopy((old, body))
     made = managedfields.apply(
-        old, body, manager=manager, force=force, now=f"2024-01-01T00:00:{at:02}Z",
-        schema=DEPLOYMENT,
-    )  # fmt: skip
+        old, body, manager=manager, force=force, now=f"2024-01-01T00:00:{at:02}Z", schema=DEPLOYMENT
+    )
     assert (old, body) == untouched, "neither the object nor the patch may change"
     return made
 
@@ -45,9 +44,13 @@ def applied(old: Any, body: Any, manager: str = "ann", force: bool = False, at: 
 def updated(old: Any, manager: str, **spec: Any) -> Any:
     new = {**old, "spec": {**old["spec"], **spec}}
     entries = managedfields.track(
-        old, new, manager=manager, api_version="apps/v1", time="2024-01-01T00:00:05Z",
+        old,
+        new,
+        manager=manager,
+        api_version="apps/v1",
+        time="2024-01-01T00:00:05Z",
         schema=DEPLOYMENT,
-    )  # fmt: skip
+    )
     return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
 
 
@@ -64,22 +67,28 @@ def names_of(obj: Any) -> list[str]:
 
 def test_applier_owns_exactly_what_it_names() -> None:
     made = applied(None, config("a", replicas=2, metadata={"labels": {"app": "web"}}))
-    assert made["metadata"]["managedFields"] == [{
-        "manager": "ann",
-        "operation": "Apply",
-        "apiVersion": "apps/v1",
-        "time": "2024-01-01T00:00:01Z",
-        "fieldsType": "FieldsV1",
-        "fieldsV1": {
-            "f:metadata": {"f:labels": {"f:app": {}}},
-            "f:spec": {
-                "f:replicas": {},
-                "f:template": {"f:spec": {"f:containers": {
-                    'k:{"name":"a"}': {".": {}, "f:image": {}, "f:name": {}},
-                }}},
+    assert made["metadata"]["managedFields"] == [
+        {
+            "manager": "ann",
+            "operation": "Apply",
+            "apiVersion": "apps/v1",
+            "time": "2024-01-01T00:00:01Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {
+                "f:metadata": {"f:labels": {"f:app": {}}},
+                "f:spec": {
+                    "f:replicas": {},
+                    "f:template": {
+                        "f:spec": {
+                            "f:containers": {
+                                'k:{"name":"a"}': {".": {}, "f:image": {}, "f:name": {}}
+                            }
+                        }
+                    },
+                },
             },
-        },
-    }]  # fmt: skip
+        }
+    ]
 
 
 def test_what_is_no_longer_applied_goes() -> None:
@@ -109,11 +118,15 @@ def test_one_conflict_is_worded_as_upstream_words_it() -> None:
         'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: '
         ".spec.replicas"
     )
-    assert error.status()["details"] == {"causes": [{
-        "reason": "FieldManagerConflict",
-        "message": 'conflict with "kubectl-client-side-apply" using apps/v1',
-        "field": ".spec.replicas",
-    }]}  # fmt: skip
+    assert error.status()["details"] == {
+        "causes": [
+            {
+                "reason": "FieldManagerConflict",
+                "message": 'conflict with "kubectl-client-side-apply" using apps/v1',
+                "field": ".spec.replicas",
+            }
+        ]
+    }
 
 
 def test_conflicts_are_listed_by_manager() -> None:
@@ -151,9 +164,13 @@ def test_applying_the_same_again_changes_nothing() -> None:
 
 
 def test_items_are_merged_in_the_appliers_order() -> None:
-    one = updated(applied(None, config("a", "b")), "injector", template={
-        "spec": {"containers": [{"name": "s"}, {"name": "a", "image": "a:1"}, {"name": "b"}]},
-    })  # fmt: skip
+    one = updated(
+        applied(None, config("a", "b")),
+        "injector",
+        template={
+            "spec": {"containers": [{"name": "s"}, {"name": "a", "image": "a:1"}, {"name": "b"}]}
+        },
+    )
     two = applied(one, config("b", "c", "a"), force=True, at=6)
     assert names_of(two) == ["s", "b", "c", "a"]
 
@@ -173,9 +190,13 @@ def test_kubectl_takes_over_what_it_applied_from_the_client() -> None:
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": last}
     body = config("a", replicas=1, metadata={"annotations": annotations})
     entries = managedfields.track(
-        None, body, manager="kubectl-client-side-apply", api_version="apps/v1",
-        time="2024-01-01T00:00:00Z", schema=DEPLOYMENT,
-    )  # fmt: skip
+        None,
+        body,
+        manager="kubectl-client-side-apply",
+        api_version="apps/v1",
+        time="2024-01-01T00:00:00Z",
+        schema=DEPLOYMENT,
+    )
     live = {**body, "metadata": {**body["metadata"], "managedFields": entries}}
     with pytest.raises(errors.ApiError):
         applied(live, config("a", replicas=2))

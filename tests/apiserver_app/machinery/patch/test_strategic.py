@@ -37,9 +37,10 @@ def merged(obj: Any, spec: Any) -> Any:
 
 
 def test_containers_are_merged_by_name_in_the_order_of_the_patch() -> None:
-    out = merged(pod("a", "b"), {"containers": [
-        {"name": "c", "image": "c:1"}, {"name": "b", "image": "b:2"},
-    ]})  # fmt: skip
+    out = merged(
+        pod("a", "b"),
+        {"containers": [{"name": "c", "image": "c:1"}, {"name": "b", "image": "b:2"}]},
+    )
     assert out["spec"]["containers"] == [
         {"name": "c", "image": "c:1"},
         {"name": "a", "image": "a:1"},
@@ -90,10 +91,13 @@ def test_retain_keys_drops_what_it_does_not_name() -> None:
 
 
 def test_set_element_order_orders_named_elements_among_the_others() -> None:
-    out = merged(pod("a", "b", "c"), {
-        "$setElementOrder/containers": [{"name": "c"}, {"name": "a"}],
-        "containers": [{"name": "a", "image": "a:2"}],
-    })  # fmt: skip
+    out = merged(
+        pod("a", "b", "c"),
+        {
+            "$setElementOrder/containers": [{"name": "c"}, {"name": "a"}],
+            "containers": [{"name": "a", "image": "a:2"}],
+        },
+    )
     assert names_of(out) == ["b", "c", "a"]
     assert out["spec"]["containers"][2]["image"] == "a:2"
 
@@ -104,10 +108,13 @@ def test_set_element_order_alone_only_orders() -> None:
 
 
 def test_kubectl_edit_that_removes_and_adds_at_once() -> None:
-    out = merged(pod("a", "b"), {
-        "$setElementOrder/containers": [{"name": "b"}, {"name": "c"}],
-        "containers": [{"name": "c", "image": "c:1"}, {"$patch": "delete", "name": "a"}],
-    })  # fmt: skip
+    out = merged(
+        pod("a", "b"),
+        {
+            "$setElementOrder/containers": [{"name": "b"}, {"name": "c"}],
+            "containers": [{"name": "c", "image": "c:1"}, {"$patch": "delete", "name": "a"}],
+        },
+    )
     assert names_of(out) == ["b", "c"]
 
 

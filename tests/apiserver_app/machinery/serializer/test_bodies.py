@@ -83,8 +83,10 @@ def test_fields_given_twice_are_named_with_their_path() -> None:
 
     assert value == {"a": 2, "metadata": {"name": "z"}, "l": [{}, {"b": 2}]}
     assert messages == [
-        'duplicate field "a"', 'duplicate field "metadata.name"', 'duplicate field "l[1].b"',
-    ]  # fmt: skip
+        'duplicate field "a"',
+        'duplicate field "metadata.name"',
+        'duplicate field "l[1].b"',
+    ]
 
 
 @pytest.mark.parametrize("space", ["", " ", "\t\r\n "])

@@ -77,19 +77,22 @@ def recorded(kind: str, version: str = "") -> Object:
 
 def test_deployment_of_kubectl_is_what_it_prints_as_json() -> None:
     assert recorded("Deployment") == {
-        "kind": "Deployment", "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
         "metadata": {"name": "web", "labels": {"app": "web"}},
         "spec": {
             "replicas": 3,
             "selector": {"matchLabels": {"app": "web"}},
             "template": {
                 "metadata": {"labels": {"app": "web"}},
-                "spec": {"containers": [
-                    {"name": "nginx", "image": "nginx", "ports": [{"containerPort": 80}]},
-                ]},
+                "spec": {
+                    "containers": [
+                        {"name": "nginx", "image": "nginx", "ports": [{"containerPort": 80}]}
+                    ]
+                },
             },
         },
-    }  # fmt: skip
+    }
 
 
 def test_inlined_and_special_messages_of_kubectl_are_read() -> None:
@@ -129,31 +132,51 @@ def test_every_recorded_body_is_of_the_type_its_url_serves() -> None:
 
 def test_namespace_with_labels_finalizers_and_time() -> None:
     data = body(
-        "v1", "Namespace",
-        (1, metadata("team", (8, message((1, 1645026808), (2, 999_000_000))),
-                     (11, entry("a", "b")), (11, entry("c", "")))),
+        "v1",
+        "Namespace",
+        (
+            1,
+            metadata(
+                "team",
+                (8, message((1, 1645026808), (2, 999_000_000))),
+                (11, entry("a", "b")),
+                (11, entry("c", "")),
+            ),
+        ),
         (2, message((1, "kubernetes"))),
         (3, message((1, ""))),
-    )  # fmt: skip
+    )
 
     assert protobuf.decode(data) == {
-        "kind": "Namespace", "apiVersion": "v1",
-        "metadata": {"name": "team", "creationTimestamp": "2022-02-16T15:53:28Z",
-                     "labels": {"a": "b", "c": ""}},
+        "kind": "Namespace",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": "team",
+            "creationTimestamp": "2022-02-16T15:53:28Z",
+            "labels": {"a": "b", "c": ""},
+        },
         "spec": {"finalizers": ["kubernetes"]},
-    }  # fmt: skip
+    }
 
 
 def test_config_map_keeps_a_pointer_to_false_and_encodes_bytes() -> None:
     data = body(
-        "v1", "ConfigMap",
-        (1, metadata("cm")), (2, entry("k", "v")), (3, entry("bin", b"\x00\xff")), (4, False),
-    )  # fmt: skip
+        "v1",
+        "ConfigMap",
+        (1, metadata("cm")),
+        (2, entry("k", "v")),
+        (3, entry("bin", b"\x00\xff")),
+        (4, False),
+    )
 
     assert protobuf.decode(data) == {
-        "kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "cm"},
-        "immutable": False, "data": {"k": "v"}, "binaryData": {"bin": "AP8="},
-    }  # fmt: skip
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "metadata": {"name": "cm"},
+        "immutable": False,
+        "data": {"k": "v"},
+        "binaryData": {"bin": "AP8="},
+    }
 
 
 def test_volume_sources_and_probe_handlers_are_inlined() -> None:
@@ -174,11 +197,14 @@ def test_volume_sources_and_probe_handlers_are_inlined() -> None:
 
 
 def test_micro_times_raw_fields_and_negative_numbers() -> None:
-    lease = protobuf.decode(body(
-        "coordination.k8s.io/v1", "Lease",
-        (1, metadata("l", (17, message((1, "kubectl"), (7, message((1, b'{"f:spec":{}}'))))))),
-        (2, message((1, "me"), (2, -1), (4, message((1, 1645026808), (2, 123_456_789))))),
-    ))  # fmt: skip
+    lease = protobuf.decode(
+        body(
+            "coordination.k8s.io/v1",
+            "Lease",
+            (1, metadata("l", (17, message((1, "kubectl"), (7, message((1, b'{"f:spec":{}}'))))))),
+            (2, message((1, "me"), (2, -1), (4, message((1, 1645026808), (2, 123_456_789))))),
+        )
+    )
 
     assert lease["metadata"]["managedFields"] == [
         {"manager": "kubectl", "fieldsV1": {"f:spec": {}}}
@@ -205,35 +231,52 @@ def test_delete_options_are_of_every_group(version: str) -> None:
     data = body(version, "DeleteOptions", (1, 0), (4, "Foreground"), (5, "All"))
 
     assert protobuf.decode(data) == {
-        "kind": "DeleteOptions", "apiVersion": version, "gracePeriodSeconds": 0,
-        "propagationPolicy": "Foreground", "dryRun": ["All"],
-    }  # fmt: skip
+        "kind": "DeleteOptions",
+        "apiVersion": version,
+        "gracePeriodSeconds": 0,
+        "propagationPolicy": "Foreground",
+        "dryRun": ["All"],
+    }
 
 
 def test_extra_values_are_lists() -> None:
-    review = protobuf.decode(body(
-        "authorization.k8s.io/v1", "SubjectAccessReview",
-        (2, message((3, "jane"), (4, "dev"), (5, entry("scopes", message((1, "a"), (1, "b")))))),
-    ))  # fmt: skip
+    review = protobuf.decode(
+        body(
+            "authorization.k8s.io/v1",
+            "SubjectAccessReview",
+            (
+                2,
+                message((3, "jane"), (4, "dev"), (5, entry("scopes", message((1, "a"), (1, "b"))))),
+            ),
+        )
+    )
 
     assert review["spec"] == {"user": "jane", "groups": ["dev"], "extra": {"scopes": ["a", "b"]}}
 
 
 def test_schemas_of_custom_resources_keep_their_two_forms() -> None:
     props = message(
-        (4, "d"), (5, "object"), (24, message((1, message((5, "string"))))),
+        (4, "d"),
+        (5, "object"),
+        (24, message((1, message((5, "string"))))),
         (29, entry("a", message((8, message((1, b"[1]"))), (9, 1.5)))),
         (30, message((1, True))),
-    )  # fmt: skip
-    crd = protobuf.decode(body(
-        "apiextensions.k8s.io/v1", "CustomResourceDefinition",
-        (2, message((1, "g"), (7, message((1, "v1"), (4, message((1, props))))))),
-    ))  # fmt: skip
+    )
+    crd = protobuf.decode(
+        body(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            (2, message((1, "g"), (7, message((1, "v1"), (4, message((1, props))))))),
+        )
+    )
 
     assert crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {
-        "description": "d", "type": "object", "items": {"type": "string"},
-        "properties": {"a": {"default": [1], "maximum": 1.5}}, "additionalProperties": True,
-    }  # fmt: skip
+        "description": "d",
+        "type": "object",
+        "items": {"type": "string"},
+        "properties": {"a": {"default": [1], "maximum": 1.5}},
+        "additionalProperties": True,
+    }
 
 
 def test_fields_of_later_versions_are_skipped() -> None:

@@ -126,9 +126,14 @@ def test_the_bytes_are_those_of_upstreams_encoder() -> None:
     raw = b"\x0a" + bytes([len(metadata)]) + metadata + b"\x12" + bytes([len(spec)]) + spec
     kind = b"\x0a\x16coordination.k8s.io/v1\x12\x05Lease"
     assert protoencode.encode(binding) == (
-        b"k8s\0\x0a" + bytes([len(kind)]) + kind
-        + b"\x12" + bytes([len(raw)]) + raw + b'\x1a\x00"\x00'
-    )  # fmt: skip
+        b"k8s\0\x0a"
+        + bytes([len(kind)])
+        + kind
+        + b"\x12"
+        + bytes([len(raw)])
+        + raw
+        + b'\x1a\x00"\x00'
+    )
 
 
 def test_a_kind_without_a_message_is_not_encoded() -> None:

@@ -58,8 +58,15 @@ def test_has_answers_for_members_only(paths: Any) -> None:
 def test_elements_are_ordered_as_on_the_wire() -> None:
     keys = ['v:"b"', 'k:{"p":80}', "f:b", 'k:{"p":443}', ".", "f:a", 'v:"a"', 'k:{"p":8080}']
     assert fieldsets.ordered(keys) == [
-        ".", "f:a", "f:b", 'k:{"p":80}', 'k:{"p":443}', 'k:{"p":8080}', 'v:"a"', 'v:"b"',
-    ]  # fmt: skip
+        ".",
+        "f:a",
+        "f:b",
+        'k:{"p":80}',
+        'k:{"p":443}',
+        'k:{"p":8080}',
+        'v:"a"',
+        'v:"b"',
+    ]
 
 
 def test_paths_are_printed_as_upstream_prints_them() -> None:

@@ -12,11 +12,17 @@ from apiserver_app.machinery.types import gofields, published, scheme
 
 # types that are written as a string, a number or as they came
 _SCALARS = (
-    "intstr.IntOrString", "resource.Quantity", "meta.v1.Time", "meta.v1.MicroTime",
-    "meta.v1.FieldsV1", "runtime.RawExtension",
-)  # fmt: skip
-_DEVICE = "allowMultipleAllocations bindingConditions bindingFailureConditions bindsToNode " \
-          "nodeAllocatableResources"  # fmt: skip
+    "intstr.IntOrString",
+    "resource.Quantity",
+    "meta.v1.Time",
+    "meta.v1.MicroTime",
+    "meta.v1.FieldsV1",
+    "runtime.RawExtension",
+)
+_DEVICE = (
+    "allowMultipleAllocations bindingConditions bindingFailureConditions bindsToNode "
+    "nodeAllocatableResources"
+)
 _RESULT = "bindingConditions bindingFailureConditions consumedCapacity shareID skipNodeOperations"
 _SLICE = "partitionTypeAttribute skipNodeOperations"
 _ATTRIBUTE = "bools ints strings versions"

@@ -22,9 +22,11 @@ def session() -> Session:
 
 def hpa(version: str, name: str, **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": name}, "spec": {"scaleTargetRef": TARGET, "maxReplicas": 5, **spec},
-    }  # fmt: skip
+        "apiVersion": f"autoscaling/{version}",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name},
+        "spec": {"scaleTargetRef": TARGET, "maxReplicas": 5, **spec},
+    }
 
 
 def cpu(percent: int) -> dict[str, Any]:
@@ -103,8 +105,10 @@ def test_an_event_of_the_new_api_is_read_through_the_old_and_back(session: Sessi
     assert made.status == 201, made.text
     core = session.request("GET", "/api/v1/namespaces/default/events/e").json()
     assert (core["apiVersion"], core["message"], core["reportingComponent"]) == (
-        "v1", "told", "example.com/test",
-    )  # fmt: skip
+        "v1",
+        "told",
+        "example.com/test",
+    )
     assert core["involvedObject"]["name"] == "p"
     again = session.request("GET", f"{EVENTS}/e").json()
     assert {key: again[key] for key in body if key != "metadata"} == {

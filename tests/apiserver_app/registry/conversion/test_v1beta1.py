@@ -41,9 +41,11 @@ def stored(session: Session, key: str) -> Any:
 
 def deployment(version: str, name: str, **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": version, "kind": "Deployment", "metadata": {"name": name},
+        "apiVersion": version,
+        "kind": "Deployment",
+        "metadata": {"name": name},
         "spec": {"template": TEMPLATE, **spec},
-    }  # fmt: skip
+    }
 
 
 def test_1_8_finds_deployments_in_extensions_before_apps(old: Session) -> None:
@@ -100,9 +102,11 @@ def test_an_old_ingress_keeps_its_fields_and_is_stored_as_v1(article: Session) -
     backend = {"serviceName": "web", "servicePort": 80}
     named = {"path": "/x", "backend": {"serviceName": "web", "servicePort": "http"}}
     body = {
-        "apiVersion": "networking.k8s.io/v1beta1", "kind": "Ingress", "metadata": {"name": "i"},
+        "apiVersion": "networking.k8s.io/v1beta1",
+        "kind": "Ingress",
+        "metadata": {"name": "i"},
         "spec": {"backend": backend, "rules": [{"host": "a.b", "http": {"paths": [named]}}]},
-    }  # fmt: skip
+    }
     path = "/apis/networking.k8s.io/v1beta1/namespaces/default/ingresses"
     made = article.request("POST", path, body)
     assert made.status == 201, made.text
@@ -120,14 +124,18 @@ def test_an_old_ingress_keeps_its_fields_and_is_stored_as_v1(article: Session) -
 
 def test_a_definition_of_v1beta1_keeps_unknown_fields_of_its_resources(old: Session) -> None:
     spec = {
-        "group": "stable.example.com", "version": "v1", "scope": "Namespaced",
+        "group": "stable.example.com",
+        "version": "v1",
+        "scope": "Namespaced",
         "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab"},
         "additionalPrinterColumns": [{"name": "Spec", "type": "string", "JSONPath": ".spec.cron"}],
-    }  # fmt: skip
+    }
     body = {
-        "apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "crontabs.stable.example.com"}, "spec": spec,
-    }  # fmt: skip
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "crontabs.stable.example.com"},
+        "spec": spec,
+    }
     made = old.request("POST", DEFINITIONS, body)
     assert made.status == 201, made.text
     shown = made.json()["spec"]
@@ -137,9 +145,11 @@ def test_a_definition_of_v1beta1_keeps_unknown_fields_of_its_resources(old: Sess
 
     old.wait(5)
     one = {
-        "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a"},
+        "apiVersion": "stable.example.com/v1",
+        "kind": "CronTab",
+        "metadata": {"name": "a"},
         "spec": {"cron": "* * * * *", "more": {"x": 1}},
-    }  # fmt: skip
+    }
     path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
     assert old.request("POST", path, one).status == 201
     assert old.request("GET", f"{path}/a").json()["spec"] == one["spec"]
@@ -178,9 +188,11 @@ def test_a_security_policy_is_written_in_either_group(old: Session, article: Ses
     anything = {"rule": "RunAsAny"}
     fields = ("seLinux", "runAsUser", "supplementalGroups", "fsGroup")
     body = {
-        "apiVersion": "extensions/v1beta1", "kind": "PodSecurityPolicy", "metadata": {"name": "p"},
+        "apiVersion": "extensions/v1beta1",
+        "kind": "PodSecurityPolicy",
+        "metadata": {"name": "p"},
         "spec": {"privileged": False, **dict.fromkeys(fields, anything)},
-    }  # fmt: skip
+    }
     made = old.request("POST", "/apis/extensions/v1beta1/podsecuritypolicies", body)
     assert made.status == 201, made.text
     assert stored(old, "/registry/podsecuritypolicy/p")["apiVersion"] == "policy/v1beta1"

@@ -25,9 +25,11 @@ ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
 
 def service(name: str, **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
         "spec": {"ports": [{"port": 80}], **spec},
-    }  # fmt: skip
+    }
 
 
 def taken(session: Session, key: str) -> set[int]:
@@ -70,8 +72,10 @@ def test_an_address_is_an_object_of_its_own_made_by_the_server(session: Session)
     session.request("POST", SERVICES, service("web", clusterIP="10.96.0.50"))
     found = session.request("GET", f"{ADDRESSES}/10.96.0.50").json()
     assert found["spec"]["parentRef"] == {
-        "resource": "services", "namespace": "default", "name": "web",
-    }  # fmt: skip
+        "resource": "services",
+        "namespace": "default",
+        "name": "web",
+    }
     assert found["metadata"]["labels"]["ipaddress.kubernetes.io/managed-by"] == "ipallocator.k8s.io"
     requests = [one for one in session.records() if one["kind"] == "request"]
     inner = [one for one in requests if one["path"] == ADDRESSES and one["verb"] == "create"][-1]

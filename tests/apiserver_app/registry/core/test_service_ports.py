@@ -83,8 +83,10 @@ def test_a_dry_run_does_not_look_at_the_range(session: Session) -> None:
 
 def test_a_port_for_health_checks_that_is_taken_is_an_internal_error(session: Session) -> None:
     spec: dict[str, Any] = {
-        "type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": HELD,
-    }  # fmt: skip
+        "type": "LoadBalancer",
+        "externalTrafficPolicy": "Local",
+        "healthCheckNodePort": HELD,
+    }
     code, status = create(session, "new", [port(1)], **spec)
     why = f"failed to allocate requested HealthCheck NodePort {HELD}: {TAKEN}"
     assert (code, status["message"]) == (500, f"Internal error occurred: {why}")

@@ -20,11 +20,11 @@ _POD = {
 def test_a_template_has_an_empty_creation_time_until_1_33(release: str, written: bool) -> None:
     session = Session(default_inputs(version=release))
     body = {
-        "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "x"},
-        "spec": {
-            "schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": _POD}}},
-        },
-    }  # fmt: skip
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "x"},
+        "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": _POD}}}},
+    }
     path = "/apis/batch/v1/namespaces/default/cronjobs?dryRun=All"
     job: dict[str, Any] = session.request("POST", path, body).json()["spec"]["jobTemplate"]
     pod = job["spec"]["template"]

@@ -89,10 +89,13 @@ def test_the_pod_range_of_a_node_is_set_once() -> None:
     old = strategies.created(
         "nodes",
         strategies.named(
-            "Node", "v1", "n", namespace=None,
+            "Node",
+            "v1",
+            "n",
+            namespace=None,
             spec={"podCIDR": "10.244.0.0/24", "podCIDRs": ["10.244.0.0/24"]},
         ),
-    )  # fmt: skip
+    )
     new = strategies.with_spec(old, podCIDR="10.244.9.0/24")
 
     assert strategies.update_errors("nodes", new, old) == [
@@ -101,8 +104,11 @@ def test_the_pod_range_of_a_node_is_set_once() -> None:
 
 
 def test_taints_have_an_effect_and_stand_once() -> None:
-    taints = [{"key": "a"}, {"key": "b", "effect": "NoSchedule"}, {"key": "b",
-              "effect": "NoSchedule"}]  # fmt: skip
+    taints = [
+        {"key": "a"},
+        {"key": "b", "effect": "NoSchedule"},
+        {"key": "b", "effect": "NoSchedule"},
+    ]
     obj = strategies.named("Node", "v1", "n", namespace=None, spec={"taints": taints})
 
     assert strategies.create_errors("nodes", obj) == [

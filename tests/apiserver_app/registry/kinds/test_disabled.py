@@ -73,8 +73,12 @@ def stored(session: Session, path: str, obj: dict[str, Any]) -> Any:
 def pod(annotations: dict[str, str] | None = None, **fields: Any) -> dict[str, Any]:
     containers = [{"name": "c", "image": "i", **fields.pop("container", {})}]
     metadata = {"name": "p", "annotations": annotations or {}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
-            "spec": {"containers": containers, **fields}}  # fmt: skip
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": containers, **fields},
+    }
 
 
 def test_every_kind_with_a_template_drops_it(session: Session) -> None:

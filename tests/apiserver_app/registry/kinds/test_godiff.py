@@ -30,14 +30,26 @@ SHOWN = (
 
 def container(**fields: object) -> dict[str, Any]:
     mounts = [{"name": "api", "readOnly": True, "mountPath": TOKEN}]
-    return {"name": "web", "image": "nginx", "resources": {}, "volumeMounts": mounts,
-            "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "Always",
-            **fields}  # fmt: skip
+    return {
+        "name": "web",
+        "image": "nginx",
+        "resources": {},
+        "volumeMounts": mounts,
+        "terminationMessagePath": "/dev/termination-log",
+        "imagePullPolicy": "Always",
+        **fields,
+    }
 
 
 def spec(**fields: object) -> dict[str, Any]:
-    return {"volumes": VOLUMES, "containers": [container()], "restartPolicy": "Always",
-            "dnsPolicy": "ClusterFirst", "securityContext": {}, **fields}  # fmt: skip
+    return {
+        "volumes": VOLUMES,
+        "containers": [container()],
+        "restartPolicy": "Always",
+        "dnsPolicy": "ClusterFirst",
+        "securityContext": {},
+        **fields,
+    }
 
 
 def report(old: object, new: object, version: str = "1.33") -> list[str]:
@@ -46,8 +58,10 @@ def report(old: object, new: object, version: str = "1.33") -> list[str]:
 
 def test_a_word_of_a_command_is_shown_among_its_neighbours() -> None:
     command = ["sh", "-c", "echo The app is running! && sleep 3600"]
-    old = spec(containers=[container(command=command)],
-               initContainers=[container(command=["sh", "-c", "sleeeep 2;"])])  # fmt: skip
+    old = spec(
+        containers=[container(command=command)],
+        initContainers=[container(command=["sh", "-c", "sleeeep 2;"])],
+    )
     new = {**old, "initContainers": [container(command=["sh", "-c", "sleep 2"])]}
 
     assert report(old, new, "1.31") == [

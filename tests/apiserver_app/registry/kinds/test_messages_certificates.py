@@ -37,11 +37,16 @@ def certificate(*, authority: bool = True) -> str:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")])
     day = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).serial_number(1)
-        .public_key(key.public_key()).not_valid_before(day).not_valid_after(day)
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .serial_number(1)
+        .public_key(key.public_key())
+        .not_valid_before(day)
+        .not_valid_after(day)
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
-    )  # fmt: skip
+    )
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
@@ -108,16 +113,25 @@ def test_a_trust_bundle_is_told_what_is_wrong(
 
 
 def test_a_chain_of_certificates_is_nothing_else() -> None:
-    assert [pemblocks.certificate_error(text) for text in ("", CA, LEAF + CA, "x", OTHER, HEADED)] \
-        == ["", "", "", "must contain at least one CERTIFICATE PEM block",
-            'only CERTIFICATE PEM blocks are allowed, found "PRIVATE KEY"',
-            "no PEM block headers are permitted"]  # fmt: skip
+    assert [
+        pemblocks.certificate_error(text) for text in ("", CA, LEAF + CA, "x", OTHER, HEADED)
+    ] == [
+        "",
+        "",
+        "",
+        "must contain at least one CERTIFICATE PEM block",
+        'only CERTIFICATE PEM blocks are allowed, found "PRIVATE KEY"',
+        "no PEM block headers are permitted",
+    ]
 
 
 def request(**status: object) -> Object:
     pem = b"-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n"
-    spec = {"request": base64.b64encode(pem).decode(), "usages": ["client auth"],
-            "signerName": "example.com/a"}  # fmt: skip
+    spec = {
+        "request": base64.b64encode(pem).decode(),
+        "usages": ["client auth"],
+        "signerName": "example.com/a",
+    }
     obj = strategies.named(
         "CertificateSigningRequest", "certificates.k8s.io/v1", "c", namespace=None, spec=spec
     )
@@ -218,9 +232,13 @@ def test_a_class_of_attributes_says_something_and_stays() -> None:
 
 
 def test_an_inline_volume_is_little_more_than_a_driver() -> None:
-    inline = {"nfs": {"server": "a", "path": "/"}, "accessModes": ["ReadWriteOnce"],
-              "capacity": {"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Delete",
-              "volumeMode": "Block"}  # fmt: skip
+    inline = {
+        "nfs": {"server": "a", "path": "/"},
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "1Gi"},
+        "persistentVolumeReclaimPolicy": "Delete",
+        "volumeMode": "Block",
+    }
     spec = {"attacher": "a.b", "nodeName": "n", "source": {"inlineVolumeSpec": inline}}
     obj = strategies.named("VolumeAttachment", "storage.k8s.io/v1", "a", namespace=None, spec=spec)
     at, end = "spec.source.inlineVolumeSpec", "in the context of inline volumes"
@@ -237,10 +255,14 @@ def test_what_a_driver_tells_of_an_attachment_is_bounded() -> None:
     spec = {"attacher": "a.b", "nodeName": "n", "source": {"persistentVolumeName": "pv"}}
     obj = strategies.named("VolumeAttachment", "storage.k8s.io/v1", "a", namespace=None, spec=spec)
     old = strategies.created(ATTACHMENTS, obj)
-    new = {**old, "status": {
-        "attached": False, "attachmentMetadata": {"a": "b" * (256 * 1024)},
-        "attachError": {"message": "m" * 1025},
-    }}  # fmt: skip
+    new = {
+        **old,
+        "status": {
+            "attached": False,
+            "attachmentMetadata": {"a": "b" * (256 * 1024)},
+            "attachError": {"message": "m" * 1025},
+        },
+    }
 
     assert strategies.status_errors(ATTACHMENTS, new, old) == [
         "status.attachmentMetadata: Too long: may not be more than 262144 bytes",

@@ -38,9 +38,11 @@ def of(plural: str) -> Strategy:
 def obj(plural: str, **spec: object) -> Object:
     strategy = of(plural)
     out = strategies.named(
-        strategy.info.kind, "resource.k8s.io/v1", spec=copy.deepcopy(spec),
+        strategy.info.kind,
+        "resource.k8s.io/v1",
+        spec=copy.deepcopy(spec),
         namespace="default" if strategy.info.namespaced else None,
-    )  # fmt: skip
+    )
     strategy.default(out)
     ctx = strategies.context()
     ctx.version = VERSION

@@ -116,8 +116,13 @@ def schema(name: str = "mine", **spec: Any) -> Object:
 
 
 def level(name: str = "mine", **spec: Any) -> Object:
-    return strategies.named("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1", name,
-                            namespace=None, spec=spec)  # fmt: skip
+    return strategies.named(
+        "PriorityLevelConfiguration",
+        "flowcontrol.apiserver.k8s.io/v1",
+        name,
+        namespace=None,
+        spec=spec,
+    )
 
 
 def queued(**queuing: int) -> dict[str, Any]:

@@ -32,8 +32,12 @@ def job(status: dict[str, Any], **spec: object) -> Object:
 
 
 RUNNING = {"startTime": BEGAN, "active": 1}
-DONE = {"startTime": BEGAN, "completionTime": ENDED,
-        "conditions": are("SuccessCriteriaMet", "Complete"), "succeeded": 1}  # fmt: skip
+DONE = {
+    "startTime": BEGAN,
+    "completionTime": ENDED,
+    "conditions": are("SuccessCriteriaMet", "Complete"),
+    "succeeded": 1,
+}
 INDEXED = {"completionMode": "Indexed", "completions": 5, "parallelism": 2}
 PER_INDEX = {**INDEXED, "backoffLimitPerIndex": 1}
 # spec, status before, status now, what is said
@@ -143,8 +147,11 @@ def test_a_status_that_was_wrong_before_may_go_on() -> None:
 
 
 def pod(**resources: Any) -> Object:
-    plain = {"name": "a", "image": "b", "resources": {
-        "requests": {"cpu": "1", "memory": "1Gi"}, **resources}}  # fmt: skip
+    plain = {
+        "name": "a",
+        "image": "b",
+        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}, **resources},
+    }
     obj = strategies.pod(containers=[plain])
     return strategies.created("pods", obj)
 

@@ -121,8 +121,10 @@ CLASS_ROWS: tuple[tuple[dict[str, Any], list[str]], ...] = (
     ({}, ["spec.controller: Required value"]),
     (
         {"controller": "nginx"},
-        ['spec.controller: Invalid value: "nginx": '
-         'must be a domain-prefixed path (such as "acme.io/foo")'],
+        [
+            'spec.controller: Invalid value: "nginx": '
+            'must be a domain-prefixed path (such as "acme.io/foo")'
+        ],
     ),
     (
         {"controller": "a.b/c", "parameters": {"kind": "K", "name": "n", "namespace": "x"}},
@@ -134,10 +136,12 @@ CLASS_ROWS: tuple[tuple[dict[str, Any], list[str]], ...] = (
     ),
     (
         {"controller": "a.b/c", "parameters": {"kind": "K", "name": "n", "scope": "Galaxy"}},
-        ['spec.parameters.scope: Unsupported value: "Galaxy": '
-         'supported values: "Cluster", "Namespace"'],
+        [
+            'spec.parameters.scope: Unsupported value: "Galaxy": '
+            'supported values: "Cluster", "Namespace"'
+        ],
     ),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("spec", "messages"), CLASS_ROWS)

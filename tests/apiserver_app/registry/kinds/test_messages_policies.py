@@ -15,21 +15,25 @@ from tests.apiserver_app.registry.kinds import strategies
 
 GROUP = "admissionregistration.k8s.io"
 RULE = {
-    "operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "apiGroups": ["apps"],
+    "apiVersions": ["v1"],
     "resources": ["deployments"],
-}  # fmt: skip
+}
 APPLY = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
 SPECS: dict[str, dict[str, Any]] = {
     "ValidatingAdmissionPolicy": {
-        "matchConstraints": {"resourceRules": [RULE]}, "validations": [{"expression": "true"}],
+        "matchConstraints": {"resourceRules": [RULE]},
+        "validations": [{"expression": "true"}],
     },
     "ValidatingAdmissionPolicyBinding": {"policyName": "p", "validationActions": ["Deny"]},
     "MutatingAdmissionPolicy": {
-        "matchConstraints": {"resourceRules": [RULE]}, "reinvocationPolicy": "Never",
+        "matchConstraints": {"resourceRules": [RULE]},
+        "reinvocationPolicy": "Never",
         "mutations": [APPLY],
     },
     "MutatingAdmissionPolicyBinding": {"policyName": "p"},
-}  # fmt: skip
+}
 
 
 def strategy_of(kind: str) -> Any:
@@ -220,9 +224,11 @@ FORM = "; desired format: https://host[/path]"
 )  # fmt: skip
 def test_urls_of_webhooks_are_read_as_go_reads_them(url: str, found: list[str] | str) -> None:
     hook = {
-        "name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "name": "a.b.c",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
         "clientConfig": {"url": url},
-    }  # fmt: skip
+    }
     kind = "ValidatingWebhookConfiguration"
     obj = strategies.named(kind, f"{GROUP}/v1", namespace=None, webhooks=[hook])
 
@@ -237,9 +243,11 @@ def test_urls_of_webhooks_are_read_as_go_reads_them(url: str, found: list[str] |
 
 def test_two_webhooks_without_a_name_are_not_twins() -> None:
     hook = {
-        "name": "", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "name": "",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
         "clientConfig": {"url": "https://a/"},
-    }  # fmt: skip
+    }
     kind = "MutatingWebhookConfiguration"
     obj = strategies.named(kind, f"{GROUP}/v1", namespace=None, webhooks=[hook, hook])
 
@@ -252,9 +260,12 @@ def test_two_webhooks_without_a_name_are_not_twins() -> None:
 def test_an_api_service_is_called_as_its_group_and_has_a_port() -> None:
     key = "apiservices.apiregistration.k8s.io"
     spec = {
-        "group": "a.b", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+        "group": "a.b",
+        "version": "v1",
+        "groupPriorityMinimum": 1,
+        "versionPriority": 1,
         "service": {"namespace": "n", "name": "s", "port": 0},
-    }  # fmt: skip
+    }
     obj = strategies.named(
         "APIService", "apiregistration.k8s.io/v1", "x/y", namespace=None, spec=spec
     )
@@ -277,19 +288,35 @@ def test_who_may_be_updated_without_a_revision_or_created_by_a_put() -> None:
     made = {key for key, one in registered.KINDS if one.create_on_update}
 
     assert conditional == {
-        f"mutatingwebhookconfigurations.{GROUP}", f"validatingwebhookconfigurations.{GROUP}",
-        f"validatingadmissionpolicies.{GROUP}", f"validatingadmissionpolicybindings.{GROUP}",
-        f"mutatingadmissionpolicies.{GROUP}", f"mutatingadmissionpolicybindings.{GROUP}",
-        "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io",
-        "clustertrustbundles.certificates.k8s.io", "leasecandidates.coordination.k8s.io",
-        "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io", "poddisruptionbudgets.policy",
-        "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io",
-        "csistoragecapacities.storage.k8s.io", "volumeattachments.storage.k8s.io",
-    }  # fmt: skip
+        f"mutatingwebhookconfigurations.{GROUP}",
+        f"validatingwebhookconfigurations.{GROUP}",
+        f"validatingadmissionpolicies.{GROUP}",
+        f"validatingadmissionpolicybindings.{GROUP}",
+        f"mutatingadmissionpolicies.{GROUP}",
+        f"mutatingadmissionpolicybindings.{GROUP}",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "apiservices.apiregistration.k8s.io",
+        "clustertrustbundles.certificates.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "leases.coordination.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "poddisruptionbudgets.policy",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "csistoragecapacities.storage.k8s.io",
+        "volumeattachments.storage.k8s.io",
+    }
     assert made == {
-        "endpoints", "events", "limitranges", "services", "events.events.k8s.io",
-        "leasecandidates.coordination.k8s.io", "leases.coordination.k8s.io",
-        "runtimeclasses.node.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
-        "clusterroles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
+        "endpoints",
+        "events",
+        "limitranges",
+        "services",
+        "events.events.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "leases.coordination.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "clusterrolebindings.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io",
         "roles.rbac.authorization.k8s.io",
-    }  # fmt: skip
+    }

@@ -29,8 +29,12 @@ def driver(**fields: object) -> Object:
 
 
 def attachment(**spec: object) -> Object:
-    fields = {"attacher": "disk.example.com", "nodeName": "n1",
-              "source": {"persistentVolumeName": "pv"}, **spec}  # fmt: skip
+    fields = {
+        "attacher": "disk.example.com",
+        "nodeName": "n1",
+        "source": {"persistentVolumeName": "pv"},
+        **spec,
+    }
     return plain("VolumeAttachment", spec=fields)
 
 

@@ -42,8 +42,11 @@ def test_what_a_client_left_out_of_the_golden_pod_is_defaulted_back() -> None:
     ):  # fmt: skip
         del given[field]
     for field in (
-        "imagePullPolicy", "resources", "terminationMessagePath", "terminationMessagePolicy",
-    ):  # fmt: skip
+        "imagePullPolicy",
+        "resources",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+    ):
         del given["containers"][0][field]
     del given["volumes"][0]["projected"]["defaultMode"]
     del given["volumes"][0]["projected"]["sources"][2]["downwardAPI"]["items"][0]["fieldRef"][
@@ -64,7 +67,9 @@ def test_label_keys_become_requirements_of_the_selector_beside_them() -> None:
     affinity = {
         "podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
-                term(labelSelector=selector, **keys), term(labelSelector={}), term(**keys),
+                term(labelSelector=selector, **keys),
+                term(labelSelector={}),
+                term(**keys),
             ]
         },
         "podAffinity": {
@@ -72,7 +77,7 @@ def test_label_keys_become_requirements_of_the_selector_beside_them() -> None:
                 {"weight": 1, "podAffinityTerm": term(labelSelector={}, matchLabelKeys=["rev"])}
             ]
         },
-    }  # fmt: skip
+    }
     given = strategies.pod(affinity=affinity)
     given["metadata"]["labels"] = {"rev": "2", "team": "a"}
     stored = strategies.created("pods", given)["spec"]["affinity"]
@@ -80,8 +85,10 @@ def test_label_keys_become_requirements_of_the_selector_beside_them() -> None:
     team = {"key": "team", "operator": "NotIn", "values": ["a"]}
     apart = stored["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert apart[0]["labelSelector"]["matchExpressions"] == [
-        {"key": "app", "operator": "Exists"}, rev, team,
-    ]  # fmt: skip
+        {"key": "app", "operator": "Exists"},
+        rev,
+        team,
+    ]
     assert apart[0]["matchLabelKeys"] == keys["matchLabelKeys"]
     assert apart[1]["labelSelector"] == {} and "labelSelector" not in apart[2]
     near = stored["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
@@ -366,12 +373,20 @@ def test_a_status_update_fills_what_go_always_prints_and_keeps_the_spec() -> Non
     status = new["status"]
     assert status["qosClass"] == "BestEffort"
     assert status["conditions"][0] == {
-        "type": "Ready", "status": "True", "lastProbeTime": None, "lastTransitionTime": None,
-    }  # fmt: skip
+        "type": "Ready",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": None,
+    }
     assert status["containerStatuses"][0] == {
-        "name": "nginx", "state": {}, "lastState": {}, "ready": True, "restartCount": 0,
-        "image": "", "imageID": "",
-    }  # fmt: skip
+        "name": "nginx",
+        "state": {},
+        "lastState": {},
+        "ready": True,
+        "restartCount": 0,
+        "image": "",
+        "imageID": "",
+    }
 
 
 def test_a_container_that_ended_for_good_stays_ended() -> None:
@@ -423,14 +438,27 @@ def test_selectable_fields_of_a_pod() -> None:
     values = {
         path: pods.selectable_value(obj, path)
         for path in (
-            "metadata.name", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
-            "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName",
+            "metadata.name",
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
         )
-    }  # fmt: skip
+    }
 
     assert list(values.values()) == [
-        "web", "node-1", "Always", "default-scheduler", "false", "Running", "10.244.1.2", "",
-    ]  # fmt: skip
+        "web",
+        "node-1",
+        "Always",
+        "default-scheduler",
+        "false",
+        "Running",
+        "10.244.1.2",
+        "",
+    ]
     assert pods.selectable_value(obj, "spec.containers") is None
 
 

@@ -150,8 +150,11 @@ def test_a_disruption_budget_starts_with_zeros_and_checks_its_percent() -> None:
     obj = strategies.named("PodDisruptionBudget", "policy/v1", spec={"minAvailable": "120%"})
 
     assert strategies.created(key, obj)["status"] == {
-        "disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0,
-    }  # fmt: skip
+        "disruptionsAllowed": 0,
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "expectedPods": 0,
+    }
     assert strategies.create_errors(key, obj) == [
         'spec.minAvailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"120%"}: '
         "must not be greater than 100%"
@@ -212,9 +215,12 @@ def test_a_network_policy_is_for_ingress_unless_it_says_more() -> None:
 def test_a_slice_names_its_ports_and_its_type_is_fixed() -> None:
     key = "endpointslices.discovery.k8s.io"
     obj = strategies.named(
-        "EndpointSlice", "discovery.k8s.io/v1", addressType="IPv4",
-        endpoints=[{"addresses": ["10.0.0.300"]}], ports=[{"port": 80}],
-    )  # fmt: skip
+        "EndpointSlice",
+        "discovery.k8s.io/v1",
+        addressType="IPv4",
+        endpoints=[{"addresses": ["10.0.0.300"]}],
+        ports=[{"port": 80}],
+    )
     old = strategies.created(key, obj)
 
     assert old["ports"] == [{"name": "", "protocol": "TCP", "port": 80}]
@@ -250,9 +256,11 @@ def test_a_signing_request_records_who_asked() -> None:
 
 def definition(**spec: object) -> Object:
     version = {
-        "name": "v1", "served": True, "storage": True,
+        "name": "v1",
+        "served": True,
+        "storage": True,
         "schema": {"openAPIV3Schema": {"type": "object"}},
-    }  # fmt: skip
+    }
     spec = {
         "group": "example.com",
         "scope": "Namespaced",
@@ -261,9 +269,12 @@ def definition(**spec: object) -> Object:
         **spec,
     }
     return strategies.named(
-        "CustomResourceDefinition", "apiextensions.k8s.io/v1", "crons.example.com",
-        namespace=None, spec=spec,
-    )  # fmt: skip
+        "CustomResourceDefinition",
+        "apiextensions.k8s.io/v1",
+        "crons.example.com",
+        namespace=None,
+        spec=spec,
+    )
 
 
 def test_a_definition_names_itself_fully() -> None:
@@ -271,8 +282,11 @@ def test_a_definition_names_itself_fully() -> None:
     obj = strategies.created(key, definition())
 
     assert obj["spec"]["names"] == {
-        "plural": "crons", "singular": "cron", "kind": "Cron", "listKind": "CronList",
-    }  # fmt: skip
+        "plural": "crons",
+        "singular": "cron",
+        "kind": "Cron",
+        "listKind": "CronList",
+    }
     assert obj["spec"]["conversion"] == {"strategy": "None"}
     assert obj["status"]["storedVersions"] == ["v1"]
     assert strategies.create_errors(key, definition()) == []
@@ -292,8 +306,11 @@ def test_webhooks_have_defaults_and_must_say_what_they_do(word: str) -> None:
     kind = f"{word.capitalize()}WebhookConfiguration"
     key = f"{kind.lower()}s.admissionregistration.k8s.io"
     rule = {
-        "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
-    }  # fmt: skip
+        "operations": ["CREATE"],
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["pods"],
+    }
     hook = {
         "name": "a.example.com",
         "clientConfig": {"service": {"name": "hook", "namespace": "default"}},
@@ -315,9 +332,7 @@ def test_webhooks_have_defaults_and_must_say_what_they_do(word: str) -> None:
 
 def test_an_api_service_of_this_server_is_available() -> None:
     key = "apiservices.apiregistration.k8s.io"
-    spec = {
-        "group": "apps", "version": "v1", "groupPriorityMinimum": 17800, "versionPriority": 15,
-    }  # fmt: skip
+    spec = {"group": "apps", "version": "v1", "groupPriorityMinimum": 17800, "versionPriority": 15}
     obj = strategies.named(
         "APIService", "apiregistration.k8s.io/v1", "v1.apps", namespace=None, spec=spec
     )
@@ -331,13 +346,17 @@ def test_an_api_service_of_this_server_is_available() -> None:
 def test_an_admission_policy_fails_closed_and_says_what_it_checks() -> None:
     key = "validatingadmissionpolicies.admissionregistration.k8s.io"
     rule = {
-        "operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "apiGroups": ["apps"],
+        "apiVersions": ["v1"],
         "resources": ["deployments"],
-    }  # fmt: skip
+    }
     obj = strategies.named(
-        "ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", namespace=None,
+        "ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/v1",
+        namespace=None,
         spec={"matchConstraints": {"resourceRules": [rule]}},
-    )  # fmt: skip
+    )
 
     spec = strategies.created(key, obj)["spec"]
 
@@ -363,9 +382,11 @@ def test_a_volume_driver_attaches_unless_it_says_otherwise() -> None:
 def test_parameters_of_an_ingress_class_are_cluster_wide() -> None:
     parameters = {"kind": "A", "name": "b"}
     obj = strategies.named(
-        "IngressClass", "networking.k8s.io/v1", namespace=None,
+        "IngressClass",
+        "networking.k8s.io/v1",
+        namespace=None,
         spec={"controller": "example.com/a", "parameters": parameters},
-    )  # fmt: skip
+    )
 
     stored = strategies.created("ingressclasses.networking.k8s.io", obj)
 
@@ -374,17 +395,26 @@ def test_parameters_of_an_ingress_class_are_cluster_wide() -> None:
 
 
 def _hook_findings(**fields: Any) -> list[str]:
-    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
-            "resources": ["pods"]}  # fmt: skip
+    rule = {
+        "operations": ["CREATE"],
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["pods"],
+    }
     hook = {
-        "name": "check.example.com", "rules": [rule], "sideEffects": "None",
-        "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://localhost/x"},
+        "name": "check.example.com",
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://localhost/x"},
         **fields,
-    }  # fmt: skip
+    }
     obj = strategies.named(
-        "MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1", namespace=None,
+        "MutatingWebhookConfiguration",
+        "admissionregistration.k8s.io/v1",
+        namespace=None,
         webhooks=[hook],
-    )  # fmt: skip
+    )
     found = strategies.create_errors(
         "mutatingwebhookconfigurations.admissionregistration.k8s.io", obj
     )

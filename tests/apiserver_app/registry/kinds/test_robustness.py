@@ -44,11 +44,15 @@ _ODD: dict[str, dict[str, Any]] = {
     "networkpolicies.networking.k8s.io": {"ingress": [{"from": [{}], "ports": [{}]}]},
     "horizontalpodautoscalers.autoscaling": {"behavior": {}},
     "customresourcedefinitions.apiextensions.k8s.io": {"versions": [{}], "names": {}},
-    **{key: {"template": _TEMPLATE, "selector": {"matchExpressions": [{}]}, "strategy": {}}
-       for key in ("deployments.apps",)},
-    **{key: {"template": _TEMPLATE, "selector": {"matchExpressions": [{}]}}
-       for key in ("replicasets.apps", "statefulsets.apps", "daemonsets.apps")},
-}  # fmt: skip
+    **{
+        key: {"template": _TEMPLATE, "selector": {"matchExpressions": [{}]}, "strategy": {}}
+        for key in ("deployments.apps",)
+    },
+    **{
+        key: {"template": _TEMPLATE, "selector": {"matchExpressions": [{}]}}
+        for key in ("replicasets.apps", "statefulsets.apps", "daemonsets.apps")
+    },
+}
 
 
 def _write(info: ResourceInfo, fields: Object) -> list[FieldError]:

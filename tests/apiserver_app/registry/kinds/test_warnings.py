@@ -210,18 +210,28 @@ def test_what_names_labels_of_nodes_is_warned_of_old_ones() -> None:
     key = "failure-domain.beta.kubernetes.io/zone"
     where = {"matchLabelExpressions": [{"key": key, "values": ["a"]}]}
     stored = strategies.named(
-        "StorageClass", "storage.k8s.io/v1", namespace=None, provisioner="a",
+        "StorageClass",
+        "storage.k8s.io/v1",
+        namespace=None,
+        provisioner="a",
         allowedTopologies=[where],
-    )  # fmt: skip
+    )
     room = strategies.named(
-        "CSIStorageCapacity", "storage.k8s.io/v1", storageClassName="a",
-        nodeTopology={"matchLabels": {key: "a"}, "matchExpressions": [
-            {"key": key, "operator": "Exists"}]},
-    )  # fmt: skip
+        "CSIStorageCapacity",
+        "storage.k8s.io/v1",
+        storageClassName="a",
+        nodeTopology={
+            "matchLabels": {key: "a"},
+            "matchExpressions": [{"key": key, "operator": "Exists"}],
+        },
+    )
     runtime = strategies.named(
-        "RuntimeClass", "node.k8s.io/v1", namespace=None, handler="a",
+        "RuntimeClass",
+        "node.k8s.io/v1",
+        namespace=None,
+        handler="a",
         scheduling={"nodeSelector": {key: "a"}},
-    )  # fmt: skip
+    )
 
     assert told("storageclasses.storage.k8s.io", stored) == [
         f"allowedTopologies[0].matchLabelExpressions[0]: {zone}"
@@ -234,10 +244,16 @@ def test_what_names_labels_of_nodes_is_warned_of_old_ones() -> None:
 
 
 def test_a_service_is_warned_of_what_is_ignored_and_of_addresses() -> None:
-    headless = strategies.named("Service", "v1", spec={
-        "clusterIP": "None", "loadBalancerIP": "1.2.3.4", "sessionAffinity": "ClientIP",
-        "externalIPs": ["01.2.3.4"],
-    })  # fmt: skip
+    headless = strategies.named(
+        "Service",
+        "v1",
+        spec={
+            "clusterIP": "None",
+            "loadBalancerIP": "1.2.3.4",
+            "sessionAffinity": "ClientIP",
+            "externalIPs": ["01.2.3.4"],
+        },
+    )
     old_ip = (
         'spec.externalIPs[0]: non-standard IP address "01.2.3.4" will be considered invalid in a '
         'future Kubernetes release: use "1.2.3.4"'
@@ -256,9 +272,12 @@ def test_a_service_is_warned_of_what_is_ignored_and_of_addresses() -> None:
 
 
 def test_a_node_is_warned_of_what_is_gone() -> None:
-    obj = strategies.named("Node", "v1", namespace=None, spec={
-        "externalID": "a", "podCIDRs": ["10.0.0.1/24"], "podCIDR": "10.0.0.1/24",
-    })  # fmt: skip
+    obj = strategies.named(
+        "Node",
+        "v1",
+        namespace=None,
+        spec={"externalID": "a", "podCIDRs": ["10.0.0.1/24"], "podCIDR": "10.0.0.1/24"},
+    )
 
     assert told("nodes", obj) == [
         "spec.externalID: this field is deprecated, and is unused by Kubernetes",

@@ -127,8 +127,10 @@ def test_a_job_selects_pods_by_its_own_uid() -> None:
         "job-name": "pi",
     }
     assert {key: spec[key] for key in ("parallelism", "completions", "backoffLimit")} == {
-        "parallelism": 1, "completions": 1, "backoffLimit": 6,
-    }  # fmt: skip
+        "parallelism": 1,
+        "completions": 1,
+        "backoffLimit": 6,
+    }
     assert (spec["completionMode"], spec["suspend"]) == ("NonIndexed", False)
     assert strategies.create_errors("jobs.batch", job()) == []
 

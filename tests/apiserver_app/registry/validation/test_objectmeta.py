@@ -27,12 +27,15 @@ def owner(name: str, **fields: object) -> Object:
 
 
 def test_good_metadata_is_accepted() -> None:
-    assert create_errors(
-        labels={"app": "web", "example.com/tier": "x"},
-        annotations={"Note": "any text"},
-        ownerReferences=[owner("a", controller=True), owner("b")],
-        finalizers=["example.com/hold", "foregroundDeletion"],
-    ) == []  # fmt: skip
+    assert (
+        create_errors(
+            labels={"app": "web", "example.com/tier": "x"},
+            annotations={"Note": "any text"},
+            ownerReferences=[owner("a", controller=True), owner("b")],
+            finalizers=["example.com/hold", "foregroundDeletion"],
+        )
+        == []
+    )
 
 
 def test_a_name_is_required() -> None:

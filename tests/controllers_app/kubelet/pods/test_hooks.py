@@ -48,9 +48,10 @@ def words_of(hook: dict[str, Any]) -> str:
     session.wait(30)
     uid = get(session)["metadata"]["uid"]
     sent = [
-        one.body["status"]["containerStatuses"][0]["state"] for one in recording.sent
+        one.body["status"]["containerStatuses"][0]["state"]
+        for one in recording.sent
         if one.line == "patch pods/status 200" and "containerStatuses" in one.body["status"]
-    ]  # fmt: skip
+    ]
     assert not any("running" in state for state in sent), "that it ran is never told"
     told = [state["waiting"] for state in sent if "waiting" in state]
     words = [one["message"] for one in told if one["reason"] == "PostStartHookError"]
@@ -94,9 +95,10 @@ def test_a_sidecar_that_ends_well_is_never_said_to_wait() -> None:
     create(session, pod(initContainers=[brief]), settle=False)
     session.wait(60)
     sent = [
-        one.body["status"]["initContainerStatuses"][0] for one in recording.sent
+        one.body["status"]["initContainerStatuses"][0]
+        for one in recording.sent
         if one.line == "patch pods/status 200" and "initContainerStatuses" in one.body["status"]
-    ]  # fmt: skip
+    ]
     assert max(one["restartCount"] for one in sent) > 1
     reasons = {one["state"]["waiting"]["reason"] for one in sent if "waiting" in one["state"]}
     assert reasons == {"PodInitializing"}
@@ -140,8 +142,9 @@ def mounted(source: dict[str, Any], **more: Any) -> dict[str, Any]:
     mounts = [{"name": "v", "mountPath": "/etc/v", **more.pop("mount", {})}]
     return pod(
         container={"volumeMounts": mounts, **more.pop("container", {})},
-        volumes=[{"name": "v", **source}], **more,
-    )  # fmt: skip
+        volumes=[{"name": "v", **source}],
+        **more,
+    )
 
 
 def config(session: Session, **data: str) -> None:

@@ -20,9 +20,11 @@ def resized(session: Session, **container: Any) -> list[dict[str, Any]]:
     return [
         one["object"]["status"]
         for one in session.records()
-        if one["kind"] == "write" and one["subresource"] == "status"
-        and one["resource"] == "pods" and one["seq"] > began
-    ]  # fmt: skip
+        if one["kind"] == "write"
+        and one["subresource"] == "status"
+        and one["resource"] == "pods"
+        and one["seq"] > began
+    ]
 
 
 def amounts(status: dict[str, Any]) -> tuple[str, str]:

@@ -122,8 +122,11 @@ def test_a_node_tells_what_it_has_and_keeps_some_memory_back() -> None:
     assert status["capacity"]["memory"] == "8Gi"
     assert status["allocatable"]["memory"] == "8092Mi"
     assert [one["type"] for one in status["conditions"]] == [
-        "MemoryPressure", "DiskPressure", "PIDPressure", "Ready",
-    ]  # fmt: skip
+        "MemoryPressure",
+        "DiskPressure",
+        "PIDPressure",
+        "Ready",
+    ]
     image = next(one for one in status["images"] if one["sizeBytes"] == 72225394)
     assert image["names"][1] == "docker.io/library/nginx:latest"
     session.restart()

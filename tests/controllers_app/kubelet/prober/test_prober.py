@@ -41,10 +41,14 @@ def test_a_probe_of_a_port_where_the_image_does_not_listen_fails() -> None:
     session.wait(5)
     assert state(session)["ready"] is False
     address = get(session)["status"]["podIP"]
-    assert ("Warning", "Unhealthy", (
-        f'Readiness probe failed: Get "http://{address}:8080/": '
-        f"dial tcp {address}:8080: connect: connection refused"
-    )) in events(session)  # fmt: skip
+    assert (
+        "Warning",
+        "Unhealthy",
+        (
+            f'Readiness probe failed: Get "http://{address}:8080/": '
+            f"dial tcp {address}:8080: connect: connection refused"
+        ),
+    ) in events(session)
 
 
 def test_an_ephemeral_container_starts_beside_the_others_and_is_not_restarted() -> None:

@@ -21,10 +21,15 @@ CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 
 def claim(name: str) -> dict[str, Any]:
     return {
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
-        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
-                 "resources": {"requests": {"storage": "1Gi"}}},
-    }  # fmt: skip
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "fast",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
 
 
 def user(name: str, script: str = "sleep infinity") -> dict[str, Any]:
@@ -43,8 +48,12 @@ def session(request: pytest.FixtureRequest) -> Iterator[Session]:
         request.getfixturevalue("transactional_db")
         backend = DatabaseBackend("demo")
     session = Session(default_inputs(nodes=1), backend)
-    made = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
-            "metadata": {"name": "fast"}, "provisioner": "example.com/fast"}  # fmt: skip
+    made = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast"},
+        "provisioner": "example.com/fast",
+    }
     assert session.request("POST", CLASSES, made).status == 201
     assert session.request("POST", CLAIMS, claim("data")).status == 201
     session.wait(3)

@@ -74,9 +74,12 @@ def test_body_over_the_limit_is_413_and_the_connection_goes_on(demo: Demo, chunk
     connection = demo.connect()
     body = b"x" * (REQUEST_BYTES_MAX + 1)
     connection.request(
-        "POST", "/api", iter([body]) if chunked else body, encode_chunked=chunked,
+        "POST",
+        "/api",
+        iter([body]) if chunked else body,
+        encode_chunked=chunked,
         headers={"Transfer-Encoding": "chunked"} if chunked else {},
-    )  # fmt: skip
+    )
     answer = connection.getresponse()
     status = echo(answer)
     assert answer.status == 413
@@ -145,9 +148,13 @@ def test_large_answer_is_complete(demo: Demo) -> None:
 def test_refused_upgrade_is_a_plain_request_to_the_worker(demo: Demo) -> None:
     for protocol in ("websocket", "SPDY/3.1"):
         answer = demo.ask(
-            "POST", "/api/v1/namespaces/a/pods/b/exec", b"",
-            Connection="Upgrade", Upgrade=protocol, X_Stream_Protocol_Version="v4.channel.k8s.io",
-        )  # fmt: skip
+            "POST",
+            "/api/v1/namespaces/a/pods/b/exec",
+            b"",
+            Connection="Upgrade",
+            Upgrade=protocol,
+            X_Stream_Protocol_Version="v4.channel.k8s.io",
+        )
         assert answer.status == 200
         assert echo(answer)["path"].endswith("/exec")
 

@@ -147,8 +147,17 @@ def test_style_sheets_are_joined_in_their_order_without_comments(tmp_path: Path)
     )
 
     assert joining.sheet(tmp_path, "all.css").split("\n") == [
-        "", "a/**/.b .d {", "content: '/* e */';", "top: 1px;", "}", "", ".c{}", ".b { }", "", ""
-    ]  # fmt: skip
+        "",
+        "a/**/.b .d {",
+        "content: '/* e */';",
+        "top: 1px;",
+        "}",
+        "",
+        ".c{}",
+        ".b { }",
+        "",
+        "",
+    ]
 
 
 def put(folder: Path, files: dict[str, str]) -> None:
@@ -161,6 +170,8 @@ def run(file: Path) -> subprocess.CompletedProcess[str]:
     node = shutil.which("node")
     assert node, "these tests need node on the PATH: tests/setup installs it"
     return subprocess.run(
-        [node, "--enable-source-maps", str(file)], capture_output=True, text=True,
+        [node, "--enable-source-maps", str(file)],
+        capture_output=True,
+        text=True,
         timeout=SECONDS_MAX,
-    )  # fmt: skip
+    )

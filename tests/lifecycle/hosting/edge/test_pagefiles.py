@@ -58,8 +58,9 @@ def test_joined_files_are_kept_for_good_by_their_version_and_asked_for_without_i
     page = demo.get("/", Accept="text/html", **demo.credential).read().decode()
     found = re.findall(r'(?:src|href)="(/static/joined/[^"]+)"', page)
     assert [one.split("?")[0] for one in found] == [
-        "/static/joined/css/page.css", "/static/joined/js/main.js"
-    ]  # fmt: skip
+        "/static/joined/css/page.css",
+        "/static/joined/js/main.js",
+    ]
     for address in found:
         answer = demo.get(address, Accept_Encoding="gzip")
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"

@@ -69,8 +69,12 @@ def test_each_line_tells_where_it_was_written() -> None:
 
     assert source.text == "\nc = `d\n  e`;\nf;\n"
     assert list(zip(source.lines, source.columns, strict=True)) == [
-        (0, 0), (3, 2), (4, 0), (6, 4), (7, 0)
-    ]  # fmt: skip
+        (0, 0),
+        (3, 2),
+        (4, 0),
+        (6, 4),
+        (7, 0),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -111,17 +115,21 @@ def test_every_script_of_the_page_is_the_same_program_without_its_comments() -> 
 
 def test_a_program_that_is_another_is_told_from_its_like() -> None:
     assert differing([["a", "x = 'a b';", "x = 'a  b';"], ["b", "a + b", "a +"]]) == [
-        "a: another program", "b: Expression expected. at 3"
-    ]  # fmt: skip
+        "a: another program",
+        "b: Expression expected. at 3",
+    ]
 
 
 def differing(pairs: list[list[str]]) -> list[str]:
     node = shutil.which("node")
     assert node, "these tests need node on the PATH: tests/setup installs it"
     ran = subprocess.run(
-        [node, str(PARSER)], input=json.dumps(pairs), capture_output=True, text=True,
+        [node, str(PARSER)],
+        input=json.dumps(pairs),
+        capture_output=True,
+        text=True,
         timeout=SECONDS_MAX,
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, ran.stderr
     told: list[str] = json.loads(ran.stdout)
     return told

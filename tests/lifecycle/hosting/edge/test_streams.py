@@ -86,9 +86,7 @@ def test_upgrade_works_below_a_clusters_prefix_and_over_tls(demo: Demo) -> None:
 def test_each_frame_over_tls_is_a_record_of_its_own(demo: Demo) -> None:
     client = WebSocket(demo.tls_authority, "/clusters/demo/upgrade/echo", demo.tls("admin"))
     client.send_together(b"one", b"two", b"three")
-    assert [client.record() for _ in range(3)] == [
-        b"\x82\x03one", b"\x82\x03two", b"\x82\x05three",
-    ]  # fmt: skip
+    assert [client.record() for _ in range(3)] == [b"\x82\x03one", b"\x82\x03two", b"\x82\x05three"]
     client.close()
 
 

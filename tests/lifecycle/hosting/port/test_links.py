@@ -46,8 +46,12 @@ def test_small_requests_and_pings_overtake_large_ones_of_which_each_makes_progre
 
     received, begun = asyncio.run(run())
     assert [one[4] for one in received if one[0] == "req"] == [
-        "/small", f"/{sizes[1]}", f"/{sizes[0]}", f"/{large}", f"/{large}",
-    ]  # fmt: skip
+        "/small",
+        f"/{sizes[1]}",
+        f"/{sizes[0]}",
+        f"/{large}",
+        f"/{large}",
+    ]
     assert [one[1] for one in received if one[0] == "cancel"] == [begun]
     assert [one[0] for one in received].index("ping") <= 2
     assert all(one[7] == b"x" * len(one[7]) for one in received if one[0] == "req")
@@ -79,9 +83,11 @@ def test_a_poll_takes_in_what_waits_without_the_loop() -> None:
 def test_what_is_longer_than_a_frame_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "PIECE_BYTES", 1000)
     sent: list[tuple[Any, ...]] = [
-        ("head", 1, 200, [], False, b"x" * 2500), ("body", 2, b"y" * 2100, True),
-        ("body", 2, b"", False), ("log", "z" * 3000),
-    ]  # fmt: skip
+        ("head", 1, 200, [], False, b"x" * 2500),
+        ("body", 2, b"y" * 2100, True),
+        ("body", 2, b"", False),
+        ("log", "z" * 3000),
+    ]
     assert list(links.pieces(sent)) == [
         [("head", 1, 200, [], "part", b"")],
         [("body", 1, b"x" * 1000, "part")],

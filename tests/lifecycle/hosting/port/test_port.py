@@ -193,11 +193,13 @@ def test_a_result_that_cannot_cross_is_refused_and_takes_no_other_with_it() -> N
         async with over_socket() as (edge, driver):
             asked, controlled = ask(edge), asyncio.ensure_future(edge.control("demo", "state", {}))
             numbers = [(await driver.next())[1] for _ in range(2)]
-            driver.send([
-                ("ctlr", numbers[1], True, {"now": 2**64}),
-                ("log", 2**64),
-                ("head", numbers[0], 200, [], False, b"well"),
-            ])  # fmt: skip
+            driver.send(
+                [
+                    ("ctlr", numbers[1], True, {"now": 2**64}),
+                    ("log", 2**64),
+                    ("head", numbers[0], 200, [], False, b"well"),
+                ]
+            )
             assert (await asked.head())[3] == b"well"
             with pytest.raises(edgeport.Refused, match="a number is beyond 64 bits"):
                 await controlled

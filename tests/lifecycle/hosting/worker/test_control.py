@@ -16,12 +16,16 @@ from tests.apiserver_app.cluster import bare_session
 
 ROOT = Path(__file__).resolve().parents[4]
 GIVEN: dict[str, dict[str, Any]] = {
-    "speed": {"speed": 1}, "breakpoints": {"set": []}, "apiserver": {"do": "start"},
+    "speed": {"speed": 1},
+    "breakpoints": {"set": []},
+    "apiserver": {"do": "start"},
     "role": {"role": "scheduler", "do": "wake", "component": ""},
     "fault": {"resource": "pods", "op": "create", "message": "", "times": 1},
-    "objects": {"prefix": "/registry/"}, "object_at": {"key": "/registry/x", "revision": 1},
-    "console": {"command": "etcdctl get x", "stdin": ""}, "forms": {"seq": 1},
-}  # fmt: skip
+    "objects": {"prefix": "/registry/"},
+    "object_at": {"key": "/registry/x", "revision": 1},
+    "console": {"command": "etcdctl get x", "stdin": ""},
+    "forms": {"seq": 1},
+}
 ODD: tuple[Any, ...] = (
     "", None, -1, 0, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf"), True, "\x00", "9" * 5000,
     [], {}, [[]], {"a": 1}, [{"kind": "gate", "id": 5}], [{"kind": "gate", "seq": [1]}],

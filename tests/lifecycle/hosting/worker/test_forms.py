@@ -83,9 +83,10 @@ def test_a_components_object_has_no_bytes_and_a_deleted_one_is_not_stored(
 ) -> None:
     session.request("POST", DEPLOYMENTS, deployment("web"))
     inside = next(
-        one for one in session.records()
+        one
+        for one in session.records()
         if one["kind"] == "request" and not one["outside"] and one["verb"] == "create"
-    )  # fmt: skip
+    )
     told = forms.of_request(session.cluster, inside["seq"])
     assert (told["body"], told["internal"]) == (None, None)
     assert told["stored"]["size"] > 0

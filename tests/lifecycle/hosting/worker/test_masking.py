@@ -45,10 +45,12 @@ def test_the_request_is_served_with_its_credential_and_stored_without() -> None:
     review = b'{"spec":{"token":"%s"}}' % SECRET.encode()
     reviews = "/apis/authentication.k8s.io/v1/tokenreviews"
     sent = [("authorization", f"Bearer {SECRET}"), ("cookie", SECRET)]
-    driver.receive([
-        ("req", 1, host.cluster.name, "GET", "/api", "", sent, b"", None, "127.0.0.1:1"),
-        ("req", 2, host.cluster.name, "POST", reviews, "", sent, review, None, "127.0.0.1:1"),
-    ])  # fmt: skip
+    driver.receive(
+        [
+            ("req", 1, host.cluster.name, "GET", "/api", "", sent, b"", None, "127.0.0.1:1"),
+            ("req", 2, host.cluster.name, "POST", reviews, "", sent, review, None, "127.0.0.1:1"),
+        ]
+    )
     session.settle()
     loop.close()
     rows = [msgspec.msgpack.decode(one.data) for one in session.backend.inputs()]

@@ -39,9 +39,13 @@ class Host:
 
 
 def ask(
-    call: Call, *, host: str = "", name: str = "", allowed: tuple[str, ...] = LOOPBACK,
+    call: Call,
+    *,
+    host: str = "",
+    name: str = "",
+    allowed: tuple[str, ...] = LOOPBACK,
     own_ports: frozenset[int] = frozenset(),
-) -> Answer | str:  # fmt: skip
+) -> Answer | str:
     """The answer, or the text of the failure."""
     hosting = Host()
 
