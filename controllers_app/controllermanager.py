@@ -58,40 +58,7 @@ class LeadershipLost(Exception):
     """The manager must end: somebody else holds its lease."""
 
 
-def build(
-    kernel: Kernel,
-    probe: Probe,
-    rand: Rand,
-    client: Client,
-    client_for: ClientFor,
-    *,
-    version: Release,
-    root_ca: str,
-    authority: Authority | None = None,
-    check_types: CheckTypes = None,
-    config: RuntimeConfig = (),
-    cluster_cidr: str,
-    entries: Sequence[Entry] = CONTROLLERS,
-) -> list[Component]:
-    """The manager first, then the controllers it starts."""
-    process = _Process(
-        kernel,
-        probe,
-        rand,
-        client,
-        client_for,
-        version,
-        root_ca,
-        authority,
-        check_types,
-        config,
-        cluster_cidr,
-        entries,
-    )
-    return [process.manager, *process.controllers]
-
-
-class _Process:
+class ControllerManager:
     """What the manager and its controllers share. `leading` is set while there are caches."""
 
     def __init__(
@@ -101,13 +68,14 @@ class _Process:
         rand: Rand,
         client: Client,
         client_for: ClientFor,
+        *,
         version: Release,
         root_ca: str,
-        authority: Authority | None,
-        check_types: CheckTypes,
-        config: RuntimeConfig,
+        authority: Authority | None = None,
+        check_types: CheckTypes = None,
+        config: RuntimeConfig = (),
         cluster_cidr: str,
-        entries: Sequence[Entry],
+        entries: Sequence[Entry] = CONTROLLERS,
     ) -> None:
         self._kernel = kernel
         self._probe = probe
@@ -130,6 +98,11 @@ class _Process:
             self._accounts.setdefault(entry.account, []).append(self._clients[entry.name])
         self.manager = Component(kernel, probe, NAME, self._manage)
         self.controllers = [self._component(entry) for entry in entries]
+
+    @property
+    def components(self) -> list[Component]:
+        """The manager first, then the controllers it starts."""
+        return [self.manager, *self.controllers]
 
     # -- the manager ----------------------------------------------------------------------------
 

@@ -195,20 +195,13 @@ async def match(
 def request_of(attributes: Attributes, info: ResourceInfo) -> Object:
     """Returns the AdmissionRequest; empty fields are absent."""
     requested, user = attributes.info, attributes.user
-    user_info: Object = {"username": user.name}
-    if user.uid:
-        user_info["uid"] = user.uid
-    if user.groups:
-        user_info["groups"] = list(user.groups)
-    if user.extra:
-        user_info["extra"] = {key: list(values) for key, values in user.extra.items()}
     request: Object = {
         "kind": _kind(info),
         "resource": _resource(info),
         "requestKind": _kind(requested),
         "requestResource": _resource(requested),
         "operation": attributes.operation,
-        "userInfo": user_info,
+        "userInfo": user.info(),
         "dryRun": attributes.dry_run,
     }
     if attributes.subresource:

@@ -66,7 +66,7 @@ class Event:
         self._event: Object = {
             "kind": "Event", "apiVersion": API_VERSION, "level": finding.level,
             "auditID": audit_id, "requestURI": uri, "verb": attributes.verb,
-            "user": user_info(attributes.user) if known else {}, "userAgent": agent,
+            "user": attributes.user.info() if known else {}, "userAgent": agent,
             "requestReceivedTimestamp": self._received, "annotations": {},
         }  # fmt: skip
         if addresses:
@@ -91,7 +91,7 @@ class Event:
         return self.finding.level == "RequestResponse"
 
     def impersonated(self, user: User) -> None:
-        self._event["impersonatedUser"] = user_info(user)
+        self._event["impersonatedUser"] = user.info()
 
     def authorized(self, decision: str, reason: str) -> None:
         notes = self._event["annotations"]
@@ -198,17 +198,6 @@ class Event:
         if isinstance(metadata, dict) and "managedFields" in metadata:
             out["metadata"] = {key: metadata[key] for key in metadata if key != "managedFields"}
         return out
-
-
-def user_info(user: User) -> Object:
-    out: Object = {"username": user.name}
-    if user.uid:
-        out["uid"] = user.uid
-    if user.groups:
-        out["groups"] = list(user.groups)
-    if user.extra:
-        out["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
-    return out
 
 
 def source_addresses(headers: Mapping[str, str], address: str) -> list[str]:

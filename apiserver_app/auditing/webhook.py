@@ -137,20 +137,7 @@ class Webhook:
         body = orjson.dumps(
             {"kind": "EventList", "apiVersion": API_VERSION, "metadata": {}, "items": items}
         )
-        call = outbound.Call(
-            to=target.url,
-            body=body,
-            ca_pem=target.ca_pem,
-            insecure=target.insecure,
-            client_cert_pem=target.client_cert_pem,
-            client_key_pem=target.client_key_pem,
-            timeout_seconds=TIMEOUT_SECONDS,
-            headers={
-                "Content-Type": "application/json",
-                "Accept": "application/json, */*",
-                **target.headers,
-            },
-        )
+        call = target.post(body, TIMEOUT_SECONDS)
         detail: Object = {"events": len(batch), "to": target.url}
         for number in range(1, TRIES_MAX + 1):
             try:

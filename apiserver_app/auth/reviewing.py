@@ -47,21 +47,7 @@ async def ask(
 ) -> tuple[Object, str]:
     """Returns the status of the answered review, and who answered. Raises CallFailed."""
     pause = PAUSE_SECONDS
-    call = outbound.Call(
-        to=target.url,
-        query=query,
-        body=orjson.dumps(review),
-        ca_pem=target.ca_pem,
-        client_cert_pem=target.client_cert_pem,
-        client_key_pem=target.client_key_pem,
-        insecure=target.insecure,
-        timeout_seconds=timeout_seconds,
-        headers={
-            "Content-Type": "application/json",
-            "Accept": "application/json, */*",
-            **target.headers,
-        },
-    )
+    call = target.post(orjson.dumps(review), timeout_seconds, query)
     for retries in range(TRIES_MAX - 1, -1, -1):
         answer = await transport.call(call)
         if answer.status not in _RETRIABLE or not retries:

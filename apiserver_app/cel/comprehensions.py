@@ -93,34 +93,27 @@ def _test(env: Scope, step: Step) -> bool:
     return value
 
 
+def _kept(env: Scope, ranged: Any, names: Names, keep: Step | None, cost: int) -> Iterator[Any]:
+    """The rounds for which the condition holds. Each of these costs so much more."""
+    for item in _rounds(env, ranged, names, 0):
+        if keep is None or _test(env, keep):
+            env.cost += cost
+            yield item
+
+
 def _exists_one(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> bool:
     env.spend(2)
-    count = 0
-    for _ in _rounds(env, ranged, names, 0):
-        if _test(env, body):
-            env.cost += 2
-            count += 1
-    return count == 1
+    return sum(1 for _ in _kept(env, ranged, names, body, 2)) == 1
 
 
 def _map(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> list[Any]:
-    out: list[Any] = []
     env.spend(1)
-    for _ in _rounds(env, ranged, names, 0):
-        if keep is None or _test(env, keep):
-            env.cost += _APPENDED
-            out.append(body(env))
-    return out
+    return [body(env) for _ in _kept(env, ranged, names, keep, _APPENDED)]
 
 
 def _filter(env: Scope, ranged: Any, names: Names, keep: Step | None, body: Step) -> list[Any]:
-    out: list[Any] = []
     env.spend(1)
-    for item in _rounds(env, ranged, names, 0):
-        if _test(env, body):
-            env.cost += _APPENDED + 1
-            out.append(item)
-    return out
+    return list(_kept(env, ranged, names, body, _APPENDED + 1))
 
 
 def _transform_map(
@@ -128,11 +121,9 @@ def _transform_map(
 ) -> dict[Any, Any]:
     out: dict[Any, Any] = {}
     env.spend(1)
-    for _ in _rounds(env, ranged, names, 0):
-        if keep is None or _test(env, keep):
-            env.cost += 3
-            value = body(env)
-            out[env.names[names[0]]] = value
+    for _ in _kept(env, ranged, names, keep, 3):
+        value = body(env)
+        out[env.names[names[0]]] = value
     return out
 
 
@@ -141,16 +132,14 @@ def _transform_entry(
 ) -> dict[Any, Any]:
     out: dict[Any, Any] = {}
     env.spend(1)
-    for _ in _rounds(env, ranged, names, 0):
-        if keep is None or _test(env, keep):
-            env.cost += 2
-            entry = body(env)
-            if not isinstance(entry, dict):
-                raise EvaluationError(NO_OVERLOAD)
-            for key in entry:
-                if key in out:
-                    raise EvaluationError(f"insert failed: key {key} already exists")
-                out[key] = entry[key]
+    for _ in _kept(env, ranged, names, keep, 2):
+        entry = body(env)
+        if not isinstance(entry, dict):
+            raise EvaluationError(NO_OVERLOAD)
+        for key in entry:
+            if key in out:
+                raise EvaluationError(f"insert failed: key {key} already exists")
+            out[key] = entry[key]
     return out
 
 

@@ -15,6 +15,8 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from apiserver_app.egress.outbound import Call
+
 _FILES = {
     "certificate-authority": "certificate-authority-data",
     "client-certificate": "client-certificate-data",
@@ -31,6 +33,24 @@ class Target(NamedTuple):
     client_key_pem: str = ""
     insecure: bool = False
     headers: Mapping[str, str] = {}
+
+    def post(self, body: bytes, timeout_seconds: float, query: str = "") -> Call:
+        """The call that sends JSON there and takes JSON back."""
+        return Call(
+            to=self.url,
+            query=query,
+            body=body,
+            ca_pem=self.ca_pem,
+            client_cert_pem=self.client_cert_pem,
+            client_key_pem=self.client_key_pem,
+            insecure=self.insecure,
+            timeout_seconds=timeout_seconds,
+            headers={
+                "Content-Type": "application/json",
+                "Accept": "application/json, */*",
+                **self.headers,
+            },
+        )
 
 
 def inlined(text: str, path: str, read: Callable[[str], str]) -> str:

@@ -9,6 +9,7 @@ Models k3s-io/kine pkg/drivers/generic/generic.go (one table, previous revision 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zlib
 from bisect import bisect_left
@@ -71,6 +72,17 @@ _COPIED = (
 )
 
 
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    """Raises etcd's error for one of the database."""
+    try:
+        yield
+    except OperationalError as error:
+        if "is full" in str(error):
+            raise StoreError(NO_SPACE) from error
+        raise StoreError(f"etcdserver: the store cannot be written: {error}") from error
+
+
 class DatabaseBackend:
     """The log of one cluster in the database. `name` must not be open anywhere else."""
 
@@ -101,19 +113,8 @@ class DatabaseBackend:
             volumes=self._volumes(),
         )
 
+    @_refusing()
     def commit(
-        self,
-        state: ClusterState,
-        rows: list[LogRow],
-        segments: Sequence[Segment],
-        inputs: list[InputRow],
-    ) -> None:
-        try:
-            self._commit(state, rows, segments, inputs)
-        except OperationalError as error:
-            raise refusal(error) from error
-
-    def _commit(
         self,
         state: ClusterState,
         rows: list[LogRow],
@@ -153,14 +154,13 @@ class DatabaseBackend:
                 ),
             )
 
+    @_refusing()
     def check_writable(self) -> None:
         """Raises StoreError if the database takes no write at present; waits for no lock."""
         try:
             _wait_for_locks(0)
             with transaction.atomic(durable=False), connection.cursor() as cursor:
                 cursor.execute(f"UPDATE {_CLUSTERS} SET name=name WHERE id=%s", (self.pk,))
-        except OperationalError as error:
-            raise refusal(error) from error
         finally:
             _wait_for_locks(LOCK_SECONDS)
 
@@ -228,27 +228,23 @@ class DatabaseBackend:
             cursor.execute(f"DELETE FROM {_SEGMENTS} {of_cluster} last<%s", (self.pk, seq))
             return int(cursor.rowcount)
 
+    @_refusing()
     def erase(self) -> None:
         """Frees the name for a new cluster; what was stored is deleted by `sweep`, in steps.
         Raises StoreError."""
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    f"UPDATE {_CLUSTERS} SET name=%s WHERE id=%s", (f"{ERASED}{self.pk}", self.pk)
-                )
-        except OperationalError as error:
-            raise refusal(error) from error
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {_CLUSTERS} SET name=%s WHERE id=%s", (f"{ERASED}{self.pk}", self.pk)
+            )
 
     def copy(
         self, source: DatabaseBackend, revision: int, seq: int, inputs: int
     ) -> Iterator[float]:
         """Copies another cluster's revisions up to one, the segments that end at a record or before
         it, and the inputs up to one, in steps; yields the part that is done. Raises StoreError."""
-        try:
+        with _refusing():
             for done, (end, table) in enumerate(zip((revision, seq, inputs), _COPIED, strict=True)):
                 yield from ((done + part) / 3 for part in self._copy(source.pk, end, *table))
-        except OperationalError as error:
-            raise refusal(error) from error
 
     def _copy(
         self, source: int, end: int, table: str, columns: str, by: str, step: int
@@ -346,13 +342,6 @@ class DatabaseBackend:
                 yield LogRow._make((*row[:2], value, old, *row[4:8], bool(row[8])))
 
 
-def refusal(error: OperationalError) -> StoreError:
-    """The error of etcd for one of the database."""
-    if "is full" in str(error):
-        return StoreError(NO_SPACE)
-    return StoreError(f"etcdserver: the store cannot be written: {error}")
-
-
 def _wait_for_locks(seconds: float) -> None:
     if connection.vendor == "sqlite":
         connection.ensure_connection()
@@ -378,15 +367,9 @@ def erase_forks() -> None:
         )
 
 
+@_refusing()
 def sweep() -> bool:
     """Deletes a part of what erased clusters left; False when nothing is left."""
-    try:
-        return _sweep()
-    except OperationalError as error:
-        raise refusal(error) from error
-
-
-def _sweep() -> bool:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SELECT id FROM {_CLUSTERS} WHERE name LIKE %s", (f"{ERASED}%",))
         erased = cursor.fetchone()

@@ -205,7 +205,7 @@ async def _rules(request: Request) -> str:
 
 async def _self(request: Request) -> str:
     request.obj["metadata"] = {"creationTimestamp": meta.rfc3339(request.cluster.kernel.now)}
-    request.obj["status"] = {"userInfo": _user_info(request.user)}
+    request.obj["status"] = {"userInfo": request.user.info()}
     return request.user.name
 
 
@@ -225,24 +225,13 @@ async def _token(request: Request) -> str:
     if user is None:
         obj["status"] = {**sent, "error": union.refusal(tries)}
     else:
-        obj["status"] = {"authenticated": True, **sent, "user": _user_info(user)}
+        obj["status"] = {"authenticated": True, **sent, "user": user.info()}
         obj["status"].pop("audiences", None)
         if good := list(tries[-1].audiences):
             obj["status"]["audiences"] = good
     gofields.arrange(obj["status"], "authentication.v1.TokenReviewStatus")
     obj["spec"] = {**spec, "token": token}
     return user.name if user else "unknown token"
-
-
-def _user_info(user: User) -> Object:
-    info: Object = {"username": user.name}
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
-    return info
 
 
 _ANSWERS: dict[str, Callable[[Request], Awaitable[str]]] = {

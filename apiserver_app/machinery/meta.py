@@ -106,6 +106,17 @@ class User:
     uid: str = ""
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
+    def info(self) -> Object:
+        """The UserInfo of authentication.k8s.io; empty fields are absent."""
+        out: Object = {"username": self.name}
+        if self.uid:
+            out["uid"] = self.uid
+        if self.groups:
+            out["groups"] = list(self.groups)
+        if self.extra:
+            out["extra"] = {key: list(values) for key, values in sorted(self.extra.items())}
+        return out
+
 
 class TlsPeer(msgspec.Struct, frozen=True):
     """The client certificate of a connection. `error` is set when verification failed."""

@@ -283,13 +283,9 @@ class Shell(Words):
         code = 0
         while bool(await self._condition(condition, io)) == (kind == "until"):
             await self.runner.step()
-            try:
-                code = await self.run(body, io)
-            except Break as error:
-                if error.levels > 1:
-                    raise Break(error.levels - 1, again=error.again) from None
-                if not error.again:
-                    break
+            code, goes_on = await self._round(body, code, io)
+            if not goes_on:
+                break
         return code
 
     async def _for(self, command: Compound, io: Io) -> int:
@@ -299,14 +295,20 @@ class Shell(Words):
         for value in list(values):
             await self.runner.step()
             self.variables[command.name] = value
-            try:
-                code = await self.run(body, io)
-            except Break as error:
-                if error.levels > 1:
-                    raise Break(error.levels - 1, again=error.again) from None
-                if not error.again:
-                    break
+            code, goes_on = await self._round(body, code, io)
+            if not goes_on:
+                break
         return code
+
+    async def _round(self, body: syntax.Command, code: int, io: Io) -> tuple[int, bool]:
+        """One round of a loop: its code, or that of the last one if it is left early, and whether
+        another may follow."""
+        try:
+            return await self.run(body, io), True
+        except Break as error:
+            if error.levels > 1:
+                raise Break(error.levels - 1, again=error.again) from None
+            return code, error.again
 
     async def _case(self, items: list[Any], io: Io) -> int:
         text = await self.text(items[0])

@@ -70,7 +70,7 @@ def control_plane(
 ) -> dict[str, Role]:
     """Controllers and scheduler."""
     kernel, probe, rand, version = context.kernel, context.probe, context.rand, context.version
-    manager = controllermanager.build(
+    manager = controllermanager.ControllerManager(
         kernel,
         probe,
         rand,
@@ -89,7 +89,7 @@ def control_plane(
         kernel, probe, rand, clients.scheduler(scheduler.NAME), version=version
     )
     return {
-        CONTROLLERS: Role(CONTROLLERS, manager, first_only=True),
+        CONTROLLERS: Role(CONTROLLERS, manager.components, first_only=True),
         SCHEDULER: Role(SCHEDULER, [chooser]),
     }
 

@@ -93,7 +93,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
         patch.setattr(plugins, "PLUGINS", (row, *plugins.PLUGINS))
         patch.setattr(gates, "TOLD", (*gates.TOLD[:6], Quarantine, *gates.TOLD[6:]))
         entries = (*controllers.CONTROLLERS, Entry("notes", "notes-controller", NotesController))
-        defaults = controllermanager.build.__kwdefaults__ or {}
+        defaults = controllermanager.ControllerManager.__init__.__kwdefaults__ or {}
         patch.setitem(defaults, "entries", entries)
         patch.setattr(scheduler, "PLUGINS", (*scheduling.PLUGINS, Liking))
         patch.setattr(steps, "STEPS", (*steps.STEPS, SCAN))

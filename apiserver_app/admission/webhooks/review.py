@@ -78,14 +78,7 @@ def question(
     if namespace:
         request["namespace"] = namespace
     request["operation"] = attributes.operation
-    user_info: Object = {"username": user.name}
-    if user.uid:
-        user_info["uid"] = user.uid
-    if user.groups:
-        user_info["groups"] = list(user.groups)
-    if user.extra:
-        user_info["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
-    request["userInfo"] = user_info
+    request["userInfo"] = user.info()
     request["object"], request["oldObject"] = obj, old
     request["dryRun"] = attributes.dry_run
     options = attributes.options or None

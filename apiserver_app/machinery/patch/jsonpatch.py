@@ -360,18 +360,28 @@ def _move(document: _Document, op: Operation) -> None:
         )
     container, key = found
     where = f"error in move for path: '{key}'"
+    value = _value(container, key, where)
+    _delete(container, key, where)
+    path, container, key = _destination(document, op, "move")
+    _insert(container, key, value, f"error in move for path: '{path}'")
+
+
+def _value(container: Any, key: str, where: str) -> Any:
     if isinstance(container, list):
-        value = container.pop(_at(container, key, where))
-    else:
-        value = container.get(key)
-        _delete(container, key, where)
-    path = _text(op, "path", "move operation failed to decode path")
-    found = document.container(path)
-    if found is None:
+        return container[_at(container, key, where)]
+    return container.get(key)
+
+
+def _destination(document: _Document, op: Operation, name: str) -> tuple[str, Any, str]:
+    """The path to which a value goes, and its place: the container and the key in it."""
+    path = _text(op, "path", f"{name} operation failed to decode path")
+    target = document.container(path)
+    if target is None:
         raise PatchError(
-            f"move operation does not apply: doc is missing destination path: {path}: missing value"
+            f"{name} operation does not apply: doc is missing destination path: {path}: "
+            "missing value"
         )
-    _insert(*found, value, f"error in move for path: '{path}'")
+    return path, *target
 
 
 def _copy(document: _Document, op: Operation) -> None:
@@ -381,17 +391,8 @@ def _copy(document: _Document, op: Operation) -> None:
         raise PatchError(
             f"copy operation does not apply: doc is missing from path: {source}: missing value"
         )
-    container, key = source_target
-    if isinstance(container, list):
-        value = container[_at(container, key, f"error in copy for from: '{source}'")]
-    else:
-        value = container.get(key)
-    path = _text(op, "path", "copy operation failed to decode path")
-    target = document.container(path)
-    if target is None:
-        raise PatchError(
-            f"copy operation does not apply: doc is missing destination path: {path}: missing value"
-        )
+    value = _value(*source_target, f"error in copy for from: '{source}'")
+    _, container, key = _destination(document, op, "copy")
     # a true copy: what the document owns may be changed in place later
     try:
         text = orjson.dumps(value)
@@ -403,7 +404,7 @@ def _copy(document: _Document, op: Operation) -> None:
             "Unable to complete the copy, the accumulated size increase of copy is "
             f"{document.copied}, exceeding the limit {COPIED_BYTES_MAX}"
         )
-    _insert(*target, orjson.loads(text), "error while adding value during copy")
+    _insert(container, key, orjson.loads(text), "error while adding value during copy")
 
 
 def _test(document: _Document, op: Operation) -> None:
@@ -417,11 +418,7 @@ def _test(document: _Document, op: Operation) -> None:
             raise PatchError(
                 f"test operation does not apply: is missing path: {path}: missing value"
             )
-        container, key = target
-        if isinstance(container, list):
-            value = container[_at(container, key, f"error in test for path: '{path}'")]
-        else:
-            value = container.get(key)
+        value = _value(*target, f"error in test for path: '{path}'")
     if not same(value, expected):
         raise PatchError(f"testing value {path} failed: test failed")
 

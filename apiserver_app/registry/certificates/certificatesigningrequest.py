@@ -47,14 +47,7 @@ class CertificateSigningRequestStrategy(Strategy):
         spec: dict[str, Any] = obj["spec"]
         for field in ("username", "uid", "groups", "extra"):
             spec.pop(field, None)
-        user = ctx.user
-        spec["username"] = user.name
-        if user.uid:
-            spec["uid"] = user.uid
-        if user.groups:
-            spec["groups"] = list(user.groups)
-        if user.extra:
-            spec["extra"] = {key: list(user.extra[key]) for key in sorted(user.extra)}
+        spec.update(ctx.user.info())
         gofields.arrange(spec, "certificates.v1.CertificateSigningRequestSpec")
         obj["status"] = {}
 

@@ -41,17 +41,25 @@ _LISTS = (
 _LIMITED_ONLY = "must be nil if the type is not Limited"
 
 
-class FlowSchemaStrategy(Strategy):
+class _ConfigurationStrategy(Strategy):
     counts_generation = True
-
-    def default(self, obj: Object) -> None:
-        spec = obj.setdefault("spec", {})
-        if not spec.get("matchingPrecedence"):
-            spec["matchingPrecedence"] = PRECEDENCE
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         super().prepare_for_create(ctx, obj)
         obj["status"] = {}
+
+    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return self.validate(ctx, obj)
+
+    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
+        return _conditions(obj)
+
+
+class FlowSchemaStrategy(_ConfigurationStrategy):
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        if not spec.get("matchingPrecedence"):
+            spec["matchingPrecedence"] = PRECEDENCE
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         spec: dict[str, Any] = obj.get("spec") or {}
@@ -76,16 +84,8 @@ class FlowSchemaStrategy(Strategy):
             errs.append(errors.invalid_value("spec", printed, text))
         return errs
 
-    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.validate(ctx, obj)
 
-    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return _conditions(obj)
-
-
-class PriorityLevelStrategy(Strategy):
-    counts_generation = True
-
+class PriorityLevelStrategy(_ConfigurationStrategy):
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
         exempt, limited = spec.get("exempt"), spec.get("limited")
@@ -102,10 +102,6 @@ class PriorityLevelStrategy(Strategy):
             for name, value in _LIMITS:
                 if not queuing.get(name):
                     queuing[name] = value
-
-    def prepare_for_create(self, ctx: Context, obj: Object) -> None:
-        super().prepare_for_create(ctx, obj)
-        obj["status"] = {}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         spec: dict[str, Any] = obj.get("spec") or {}
@@ -137,12 +133,6 @@ class PriorityLevelStrategy(Strategy):
             text = f"spec of '{name}' must equal the fixed value"
             errs.append(errors.invalid_value("spec", printed, text))
         return errs
-
-    def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.validate(ctx, obj)
-
-    def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return _conditions(obj)
 
 
 # -- inside -------------------------------------------------------------------------------------

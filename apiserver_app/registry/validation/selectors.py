@@ -58,24 +58,30 @@ def is_valid(selector: Selector | None) -> bool:
 
 
 def _requirement(requirement: Selector, path: str, errs: list[FieldError]) -> None:
-    operator = requirement.get("operator") or ""
     values = requirement.get("values") or ()
-    if operator in ("In", "NotIn"):
-        if not values:
-            text = "must be specified when `operator` is 'In' or 'NotIn'"
-            errs.append(errors.required(f"{path}.values", text))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errs.append(errors.forbidden_value(f"{path}.values", text))
-    else:
-        text = "not a valid selector operator"
-        errs.append(errors.invalid_value(f"{path}.operator", operator, text))
+    operator(requirement, path, errs)
     for text in names.qualified_name_errors(requirement.get("key") or ""):
         errs.append(errors.invalid_value(f"{path}.key", requirement.get("key") or "", text))
     for index, value in enumerate(values):
         for text in names.label_value_errors(value):
             errs.append(errors.invalid_value(f"{path}.values[{index}]", value, text))
+
+
+def operator(requirement: Selector, path: str, errs: list[FieldError]) -> None:
+    """Checks an operator against the number of its values, as selectors of labels and of nodes
+    have them."""
+    name, values = requirement.get("operator") or "", requirement.get("values") or ()
+    if name in ("In", "NotIn"):
+        if not values:
+            text = "must be specified when `operator` is 'In' or 'NotIn'"
+            errs.append(errors.required(f"{path}.values", text))
+    elif name in ("Exists", "DoesNotExist"):
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errs.append(errors.forbidden_value(f"{path}.values", text))
+    else:
+        text = "not a valid selector operator"
+        errs.append(errors.invalid_value(f"{path}.operator", name, text))
 
 
 def _holds(requirement: Selector, labels: Mapping[str, str]) -> bool:

@@ -16,9 +16,9 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.endpoints import servicepods
 from controllers_app.controllers.workload import ownership, podcontrol, podstate
 from controllers_app.runtime.controller import Result
-from controllers_app.runtime.watches import DELETED, UPDATED, Reads, Watches
+from controllers_app.runtime.watches import Reads
 
-SLICES = "endpointslices.discovery.k8s.io"
+SLICES = servicepods.SLICES
 ENDPOINTS_MAX = 100
 SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
@@ -38,15 +38,7 @@ class EndpointSliceController(servicepods.ServiceController):
         *servicepods.ServiceController.watches,
         Reads("nodes"),
         # somebody else's change is undone; our own leaves the endpoints as we want them
-        Watches(
-            SLICES,
-            on=UPDATED | DELETED,
-            index=("service", lambda item: _service_of(item)),
-            changed=lambda old, item: (
-                old["metadata"].get("generation") != item["metadata"].get("generation")
-            ),
-            keys=lambda self, item: _service_of(item),
-        ),
+        servicepods.slices("service", lambda item: _service_of(item)),
     )
 
     async def reconcile(self, key: str) -> Result | None:

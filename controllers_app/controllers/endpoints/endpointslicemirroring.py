@@ -20,7 +20,7 @@ from controllers_app.controllers.workload import ownership, podcontrol
 from controllers_app.runtime.controller import Controller, Result
 from controllers_app.runtime.watches import ADDED, DELETED, UPDATED, For, Watches, own_key
 
-SLICES = endpointslice.SLICES
+SLICES = servicepods.SLICES
 MANAGER = "endpointslicemirroring-controller.k8s.io"
 SKIP = "endpointslice.kubernetes.io/skip-mirror"
 LEADER = "control-plane.alpha.kubernetes.io/leader"
@@ -55,15 +55,7 @@ class EndpointSliceMirroringController(Controller):
             changed=lambda old, service: _selects(old) != _selects(service),
             keys=own_key,
         ),
-        Watches(
-            SLICES,
-            on=UPDATED | DELETED,
-            index=("mirrored", lambda item: _endpoints_of(item)),
-            changed=lambda old, item: (
-                old["metadata"].get("generation") != item["metadata"].get("generation")
-            ),
-            keys=lambda self, item: _endpoints_of(item),
-        ),
+        servicepods.slices("mirrored", lambda item: _endpoints_of(item)),
     )
 
     async def reconcile(self, key: str) -> Result | None:

@@ -6,7 +6,7 @@ Models kubernetes staging/src/k8s.io/endpointslice/util and pkg/controller/util/
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from apiserver_app.machinery import conditions, meta
@@ -14,10 +14,24 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.controllers.workload import podstate
 from controllers_app.runtime import indexes
 from controllers_app.runtime.controller import Context, Controller
-from controllers_app.runtime.watches import For, Watch, Watches
+from controllers_app.runtime.watches import DELETED, UPDATED, For, Watch, Watches
 
+SLICES = "endpointslices.discovery.k8s.io"
 HEADLESS = "service.kubernetes.io/headless"
 TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
+
+
+def slices(index: str, owner: Callable[[Object], tuple[str, ...]]) -> Watches:
+    """Watches the slices of an owner, by an index of them. Somebody else's change is undone."""
+    return Watches(
+        SLICES,
+        on=UPDATED | DELETED,
+        index=(index, owner),
+        changed=lambda old, item: (
+            old["metadata"].get("generation") != item["metadata"].get("generation")
+        ),
+        keys=lambda self, item: owner(item),
+    )
 
 
 class ServiceController(Controller):

@@ -40,16 +40,8 @@ async def of_resource(
     client: Client, resource: str, namespace: str, selector: str, container: str
 ) -> Figures:
     """What pods use of the CPU or memory; of one container, or of all together."""
-    try:
-        answer = await client.fetch(RESOURCE, "pods", namespace, params={"labelSelector": selector})
-    except errors.ApiError as error:
-        message = f"unable to fetch metrics from resource metrics API: {error.message}"
-        raise NoMetrics(message) from error
-    items = answer.get("items") or []
-    if not items:
-        raise NoMetrics("no metrics returned from resource metrics API")
     out: Figures = {}
-    for item in items:
+    for item in await _items(client, "resource", RESOURCE, "pods", namespace, selector):
         measured = item.get("containers") or []
         if container:
             measured = [pod for pod in measured if pod["name"] == container]
@@ -70,11 +62,8 @@ async def of_pods(
 ) -> Figures:
     """A custom metric of each pod."""
     answer = await _custom(client, "pods", namespace, "*", metric, selector, metric_selector)
-    items = answer.get("items") or []
-    if not items:
-        raise NoMetrics("no metrics returned from custom metrics API")
     out: Figures = {}
-    for item in items:
+    for item in _some(answer, "custom"):
         window = int(item.get("windowSeconds", WINDOW_SECONDS)) * SECOND
         value = quantity.milli_value(item["value"])
         at = meta.parse_time(item["timestamp"])
@@ -98,15 +87,28 @@ async def of_object(
 
 async def external(client: Client, metric: str, namespace: str, selector: str) -> list[int]:
     """All values of a metric that has to do with nothing in the cluster, in thousandths."""
-    try:
-        answer = await client.fetch(EXTERNAL, metric, namespace, params={"labelSelector": selector})
-    except errors.ApiError as error:
-        message = f"unable to fetch metrics from external metrics API: {error.message}"
-        raise NoMetrics(message) from error
-    items = answer.get("items") or []
-    if not items:
-        raise NoMetrics("no metrics returned from external metrics API")
+    items = await _items(client, "external", EXTERNAL, metric, namespace, selector)
     return [quantity.milli_value(item["value"]) for item in items]
+
+
+async def _items(
+    client: Client, api: str, group_version: str, plural: str, namespace: str, selector: str
+) -> list[Object]:
+    try:
+        answer = await client.fetch(
+            group_version, plural, namespace, params={"labelSelector": selector}
+        )
+    except errors.ApiError as error:
+        message = f"unable to fetch metrics from {api} metrics API: {error.message}"
+        raise NoMetrics(message) from error
+    return _some(answer, api)
+
+
+def _some(answer: Object, api: str) -> list[Object]:
+    items: list[Object] = answer.get("items") or []
+    if not items:
+        raise NoMetrics(f"no metrics returned from {api} metrics API")
+    return items
 
 
 async def _custom(

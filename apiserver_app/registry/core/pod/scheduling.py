@@ -166,22 +166,12 @@ def _node_term(term: Term, path: str, strict: bool, errs: list[FieldError]) -> N
 
 
 def _node_rule(rule: Term, path: str, strict: bool, errs: list[FieldError]) -> None:
-    operator, values = rule.get("operator") or "", rule.get("values") or ()
-    if operator in ("In", "NotIn"):
-        if not values:
-            text = "must be specified when `operator` is 'In' or 'NotIn'"
-            errs.append(errors.required(f"{path}.values", text))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errs.append(errors.forbidden_value(f"{path}.values", text))
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            errs.append(errors.required(f"{path}.values", text))
-    else:
-        text = "not a valid selector operator"
-        errs.append(errors.invalid_value(f"{path}.operator", operator, text))
+    values = rule.get("values") or ()
+    if rule.get("operator") not in ("Gt", "Lt"):
+        selectors.operator(rule, path, errs)
+    elif len(values) != 1:
+        text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+        errs.append(errors.required(f"{path}.values", text))
     checks.named(rule.get("key") or "", f"{path}.key", names.qualified_name_errors, errs)
     if strict:
         for index, value in enumerate(values):

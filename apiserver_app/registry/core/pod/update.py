@@ -36,23 +36,13 @@ def changed_annotations(obj: Object, old: Object, errs: list[FieldError]) -> Non
     before = old["metadata"].get("annotations") or {}
     if after is before or after == before:
         return
-    for key, value in before.items():
-        if after.get(key) == value:
-            continue
-        if key.startswith(_APP_ARMOR):
-            text = "may not remove or update AppArmor annotations"
-            errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
+    changed = [(key, "remove or update") for key in before if after.get(key) != before[key]]
+    for key, verb in (*changed, *((key, "add") for key in after if key not in before)):
+        what = "AppArmor annotations" if key.startswith(_APP_ARMOR) else ""
         if key == _MIRROR:
-            text = "may not remove or update mirror pod annotation"
-            errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
-    for key in after:
-        if key in before:
-            continue
-        if key.startswith(_APP_ARMOR):
-            text = "may not add AppArmor annotations"
-            errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
-        if key == _MIRROR:
-            text = "may not add mirror pod annotation"
+            what = "mirror pod annotation"
+        if what:
+            text = f"may not {verb} {what}"
             errs.append(errors.forbidden_value(f"metadata.annotations[{key}]", text))
     validation.pod_annotations(after, obj["spec"], "metadata.annotations", errs)
 
