@@ -10,7 +10,7 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/storage/cacher/cacher.go and 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -143,6 +143,7 @@ class WatchCache:
         self.window: deque[Change] = deque()
         self.window_bytes = 0  # as they are stored
         self.window_start = 0
+        self._began = 0  # the revision from which on all changes are known by `_changed`
         self.watches: dict[str, Subscriptions] = {}
         self._node_watches: dict[str, Subscriptions] = {}
         self.key_watches: dict[str, Subscriptions] = {}
@@ -163,7 +164,7 @@ class WatchCache:
                 if storage == "pods" and _node(obj):
                     self._pods_on.setdefault(_node(obj), {})[entry.key] = obj
                 self._changed[storage] = max(self._changed.get(storage, 0), entry.mod_revision)
-        self.window_start = self.store.revision
+        self.window_start = self._began = self.store.revision
         self.store.watch("/registry/", self._on_event)
 
     # -- reading --------------------------------------------------------------------------------
@@ -192,6 +193,10 @@ class WatchCache:
             cached = (generation, tuple(objects[key] for key in sorted(objects)))
             self._lists[storage] = cached
         return cached[1]
+
+    def each(self, resource: str) -> Collection[Object]:
+        """Returns the objects in no order, which costs nothing. Do not keep."""
+        return self._objects.get(self._storage.get(resource, resource), {}).values()
 
     def mark(self, resources: Iterable[str]) -> Mark:
         mark = Mark()
@@ -419,6 +424,9 @@ class WatchCache:
                 for change in self.window
                 if change.revision > after and change.storage == storage
             ]
+        oldest = max(self._began, self.store.compacted)
+        if after >= oldest and not self.changed_since(storage, after):
+            return ()  # the log, in which others have written much, need not be read
         try:
             history = self.store.history(prefix, after)
         except CompactedError as error:

@@ -18,7 +18,7 @@ async def nodes_take_pods(kernel: Kernel, cache: WatchCache, count: int) -> None
     """Wait until that many nodes take pods."""
     end = kernel.now + NODES_SECONDS_MAX * SECOND
     while kernel.now < end:
-        nodes = cache.list("nodes")
+        nodes = cache.each("nodes")
         spare = len(nodes) - count
         if spare >= 0:  # and no more of them than these are still to be waited for
             waiting = (node for node in nodes if not _takes_pods(node))

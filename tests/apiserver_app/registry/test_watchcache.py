@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import watchcache
 from apiserver_app.registry.watchcache import Change, Subscription
@@ -44,6 +48,54 @@ def test_a_watch_from_further_back_than_the_window_misses_nothing() -> None:
     answer = session.request("GET", f"{CONFIGMAPS}?watch=1&resourceVersion={begin}")
     assert answer.text.count(b'"type":"ADDED"') == watchcache.WINDOW // 2 + 1
     assert answer.text.count(b'"type":"DELETED"') == watchcache.WINDOW // 2 + 1
+
+
+def test_the_log_is_not_read_for_a_watch_of_what_has_not_changed_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a"))
+    store, cache = session.cluster.store, session.cluster.cache
+    begin = store.revision
+    path = "/api/v1/namespaces/default/serviceaccounts"
+    for number in range(watchcache.WINDOW + 1):
+        account = {"metadata": {"name": f"s{number}"}}
+        session.request("POST", path, account, settle=False)
+    session.settle()
+    read: list[str] = []
+    history = store.history
+
+    def counted(prefix: str, after: int) -> Any:
+        read.append(prefix)
+        return history(prefix, after)
+
+    monkeypatch.setattr(store, "history", counted)
+    heard: list[str] = []
+    for what in ("configmaps", "serviceaccounts"):
+        prefix = f"/registry/{what}/default/"
+        watch = Subscription(
+            "test", what, prefix, None, lambda kind, change, obj: heard.append(change.storage)
+        )
+        cache.subscribe(watch, begin)
+    assert read == ["/registry/serviceaccounts/default/"]
+    assert set(heard) == {"serviceaccounts"} and len(heard) == watchcache.WINDOW + 1
+
+
+def test_what_was_deleted_before_the_cache_began_is_heard_of() -> None:
+    session = bare_session()
+    session.request("POST", CONFIGMAPS, configmap("a"))
+    cluster = session.cluster
+    begin = cluster.store.revision
+    session.request("DELETE", f"{CONFIGMAPS}/a")
+    later = watchcache.WatchCache(cluster.store, cluster.resources.all, cluster.recorder)
+    later.start()
+    heard: list[str] = []
+    prefix = "/registry/configmaps/default/"
+    watch = Subscription(
+        "test", "configmaps", prefix, None, lambda kind, change, obj: heard.append(kind)
+    )
+    later.subscribe(watch, begin)
+    assert heard == ["DELETED"]
 
 
 def test_the_window_holds_no_more_bytes_than_it_may_and_what_left_it_is_read_from_the_log() -> None:
