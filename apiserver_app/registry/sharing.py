@@ -17,11 +17,13 @@ class Sharing:
 
     def __init__(self) -> None:
         self.known: dict[Hashable, Any] = {}
+        self._kept: set[int] = set()  # the identities of all that is known and holds something
 
     def share(self, obj: Object) -> None:
         """Replaces parts of an object by equal ones that were seen before."""
         if len(self.known) > KNOWN_MAX:
             self.known.clear()
+            self._kept.clear()
         for name, value in obj.items():
             obj[name] = self._shared(value)
 
@@ -31,6 +33,8 @@ class Sharing:
         kind = type(value)
         if kind is str:
             return self.known.setdefault(value, value)
+        if id(value) in self._kept:  # a newer revision has most of what the last one had
+            return value
         if kind is dict:
             for name, one in value.items():
                 value[name] = self._shared(one)
@@ -40,7 +44,9 @@ class Sharing:
             key = (list, *map(_identity, value))
         else:
             return value
-        return self.known.setdefault(key, value)
+        shared = self.known.setdefault(key, value)
+        self._kept.add(id(shared))
+        return shared
 
 
 def _identity(value: Any) -> Hashable:

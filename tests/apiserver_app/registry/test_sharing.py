@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import orjson
 import pytest
@@ -54,6 +55,25 @@ def test_values_that_python_calls_equal_stay_what_they_were() -> None:
         shared.share(one)
     assert [orjson.dumps(one) for one in objects] == before
     assert objects[0]["spec"] is objects[1]["spec"]
+
+
+def test_parts_of_the_revision_before_are_not_gone_through_again() -> None:
+    class Counted(dict[Any, Any]):
+        asked = 0
+
+        def setdefault(self, key: Any, value: Any = None) -> Any:
+            self.asked += 1
+            return super().setdefault(key, value)
+
+    shared = sharing.Sharing()
+    shared.known = known = Counted()
+    before = pod(1)
+    shared.share(before)
+    whole, known.asked = known.asked, 0
+    after: Object = {**before, "metadata": {**before["metadata"], "resourceVersion": "2"}}
+    shared.share(after)
+    assert after["spec"] is before["spec"]
+    assert known.asked == 3 < whole  # the name, the version, the metadata
 
 
 def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
