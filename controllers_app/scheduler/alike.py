@@ -11,12 +11,12 @@ from typing import Any
 
 from controllers_app.scheduler.nodeinfo import NodeInfo
 
-_number, _labels, _images = map(operator.attrgetter, ("alike", "labels", "images"))
+_number, _labels = map(operator.attrgetter, ("alike", "labels"))
 
 
 def kinds_of(nodes: Sequence[NodeInfo], columns: Iterable[Sequence[Any]] = ()) -> list[Any]:
     """Of each node what it has in common with those that are as large, as full and as tainted, and
-    have the same in the columns."""
+    have the same images and the same in the columns."""
     numbers, more = map(_number, nodes), [*columns]
     return [*zip(numbers, *more, strict=True)] if more else [*numbers]
 
@@ -24,8 +24,3 @@ def kinds_of(nodes: Sequence[NodeInfo], columns: Iterable[Sequence[Any]] = ()) -
 def values_of(nodes: Sequence[NodeInfo], label: str) -> list[Any]:
     """Each node's value of the label; None without it."""
     return [*map(operator.methodcaller("get", label), map(_labels, nodes))]
-
-
-def sizes_of(nodes: Sequence[NodeInfo], image: str) -> list[Any]:
-    """How large the image is on each node; None where it is not."""
-    return [*map(operator.methodcaller("get", image), map(_images, nodes))]

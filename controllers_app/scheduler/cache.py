@@ -69,8 +69,9 @@ class Cache:
         """All nodes, zone by zone in turn, so that any stretch of them is spread over zones."""
         if self._order is None:
             zones: dict[tuple[str, str], list[NodeInfo]] = {}
-            for name in sorted(self.nodes):
+            for rank, name in enumerate(sorted(self.nodes)):
                 node = self.nodes[name]
+                node.rank = rank
                 have = node.labels
                 zones.setdefault((have.get(REGION, ""), have.get(ZONE, "")), []).append(node)
             rows = list(zones.values())

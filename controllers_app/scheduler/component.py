@@ -272,18 +272,18 @@ class Scheduler:
 
     def _select(self, scored: scoring.Scored) -> tuple[str, Object]:
         """The highest total; among equals, chance decides."""
-        total = scored.total()
-        best = max(total)
+        total = scored.total
+        best = max(scored.totals)
         winners = itertools.compress(scored.nodes, map(best.__eq__, total))
-        ties = sorted(map(operator.attrgetter("name"), winners))
+        ties = sorted(winners, key=operator.attrgetter("rank"))
         if len(ties) > 1:
-            chosen = ties[self._rand.below(len(ties))]
-            shown = ties[: framework.DETAIL_NODES_MAX]
+            chosen = ties[self._rand.below(len(ties))].name
+            shown = [node.name for node in ties[: framework.DETAIL_NODES_MAX]]
             why = f"{len(ties)} nodes are equal; one was drawn"
             return chosen, {"node": chosen, "total": best, "margin": 0, "ties": shown, "why": why}
-        margin = best - max(filter(best.__ne__, total))
+        chosen, margin = ties[0].name, best - max(filter(best.__ne__, scored.totals))
         why = f"{best} points, {margin} more than the next"
-        return ties[0], {"node": ties[0], "total": best, "margin": margin, "why": why}
+        return chosen, {"node": chosen, "total": best, "margin": margin, "why": why}
 
     async def _bind(self, key: str, info: PodInfo, node: str) -> Ended:
         namespace, name = meta.split_key(key)

@@ -229,21 +229,22 @@ class Filters:
         if not count:
             return
         enough, start = feasible_to_find(count), start % count
-        passed, failed = out.feasible, out.failed
+        passed = out.feasible
         if self._labels is not None and not self._nominator:
             self._find_by_kind(_stretches(nodes, start, enough), enough, self._labels, out)
             return
         turned = [*nodes[start:], *nodes[:start]]
         refusal_of = self.refusal
+        verdicts: list[Verdict] = []
         for node in turned:
             refusal = refusal_of(node)
+            verdicts.append(refusal)
             if refusal is None:
                 passed.append(node)
                 if len(passed) >= enough:
                     break
-            else:
-                failed[node.name] = refusal
-        out.looked_at = turned[: len(passed) + len(failed)]
+        out.looked_at = turned[: len(verdicts)]
+        out.judged = [(out.looked_at, verdicts)]
 
     def _find_by_kind(
         self,
@@ -253,15 +254,15 @@ class Filters:
         out: Filtered,
     ) -> None:
         """The same when one of each kind says all: no work in Python for each node."""
-        known: dict[Any, tuple[str, No] | None] = {}
+        known: dict[Any, Verdict] = {}
         for some in stretches:
             kinds = alike.kinds_of(some, (alike.values_of(some, label) for label in labels))
-            one_of = dict(zip(kinds, some, strict=True))
-            for kind, node in one_of.items():
+            here = dict.fromkeys(kinds)
+            for kind in here:
                 if kind not in known:
-                    known[kind] = self.refusal(node)
+                    known[kind] = self.refusal(some[kinds.index(kind)])
             passed, verdicts = some, None
-            if any(map(known.__getitem__, one_of)):
+            if any(map(known.__getitem__, here)):
                 verdicts = [*map(known.__getitem__, kinds)]
                 passed = [*itertools.compress(some, map(operator.not_, verdicts))]
             missing = enough - len(out.feasible)
@@ -270,9 +271,7 @@ class Filters:
             out.feasible += passed[:missing]
             out.looked_at += some
             if verdicts is not None:
-                named = zip(map(operator.attrgetter("name"), some), verdicts, strict=False)
-                refused: Iterable[Any] = itertools.compress(named, verdicts)
-                out.failed.update(refused)
+                out.judged.append((some, verdicts))
             if len(passed) >= missing:
                 return
 
@@ -324,12 +323,16 @@ def _decisive(labels: Iterable[Iterable[str] | None]) -> list[str] | None:
     return [*names]
 
 
+Verdict = tuple[str, No] | None  # (plugin, refusal); None of a node that passed
+Judged = tuple[Sequence[NodeInfo], Sequence[Verdict]]  # nodes some of which were refused
+
+
 @dataclass(slots=True)
 class Filtered:
     """The filter phase: who passed, and why the others did not."""
 
     feasible: list[NodeInfo]
-    failed: dict[str, tuple[str, No]]  # node -> (plugin, refusal)
+    judged: list[Judged]
     ran: list[str]
     skipped: list[str]
     total: int = 0  # nodes of the cluster
@@ -341,9 +344,24 @@ class Filtered:
     nominated: str = ""  # the node it was nominated for, which can take it now
     filters: Filters | None = None
 
+    @property
+    def failed(self) -> dict[str, tuple[str, No]]:
+        """Returns why each node was refused, by its name. Most attempts need not know."""
+        return dict(self._refusals())
+
+    @property
+    def failed_count(self) -> int:
+        return len(self.looked_at) - len(self.feasible)
+
+    def _refusals(self) -> Iterator[tuple[str, tuple[str, No]]]:
+        for nodes, verdicts in self.judged:
+            for node, verdict in zip(nodes, verdicts, strict=False):
+                if verdict is not None:
+                    yield node.name, verdict
+
     def detail(self) -> dict[str, Any]:
         names = [node.name for node in self.looked_at[:DETAIL_NODES_MAX]]
-        failed = list(self.failed.items())[:DETAIL_NODES_MAX]
+        failed = itertools.islice(self._refusals(), DETAIL_NODES_MAX)
         out: dict[str, Any] = {
             "nodes": names,
             "plugins": [{"name": name, "ran": True} for name in self.ran],
@@ -359,7 +377,7 @@ class Filtered:
                 "total": self.total,
                 "looked_at": len(self.looked_at),
                 "passed": len(self.feasible),
-                "failed": len(self.failed),
+                "failed": self.failed_count,
             }
         return out
 
@@ -392,7 +410,7 @@ def run_filters(
         if names is not None:
             only = set(names) if only is None else only.intersection(names)
             narrowers.append(plugin.name)
-    out = Filtered([], {}, [plugin.name for plugin, _ in active], skipped, len(cache.nodes))
+    out = Filtered([], [], [plugin.name for plugin, _ in active], skipped, len(cache.nodes))
     out.reservers = reservers
     out.filters = filters = Filters(pod, active, cache, nominator)
     nominated = cache.nodes.get(nominated_node(pod.pod))
@@ -416,9 +434,9 @@ def _refused(
 ) -> Filtered:
     """Nothing is to be asked of the nodes: all are turned down by one plugin for one reason."""
     nodes = list(cache.order())
-    failed = {node.name: (name, no) for node in nodes}
+    judged: list[Judged] = [(nodes, [(name, no)] * len(nodes))]
     ran = [*(plugin.name for plugin, _ in active), name]
-    return Filtered([], failed, ran, skipped, len(nodes), nodes, refused=(name, no))
+    return Filtered([], judged, ran, skipped, len(nodes), nodes, refused=(name, no))
 
 
 def run_reserve(

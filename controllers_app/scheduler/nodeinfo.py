@@ -78,11 +78,12 @@ class NodeInfo:
 
     __slots__ = (
         "alike", "allocatable", "hard_taints", "images", "labels", "marks", "name", "node",
-        "nonzero", "pods", "ports", "requested", "soft_taints", "unschedulable",
+        "nonzero", "pods", "ports", "rank", "requested", "soft_taints", "unschedulable",
     )  # fmt: skip
 
     def __init__(self, node: Object) -> None:
         self.name = meta.name_of(node)
+        self.rank = 0  # by name, of all nodes
         self.pods: dict[str, PodInfo] = {}
         self.requested: Amounts = {}
         self.nonzero: Amounts = {CPU: 0, MEMORY: 0}
@@ -110,11 +111,12 @@ class NodeInfo:
         )
         marks = [(taint["key"], taint.get("value"), taint["effect"]) for taint in taints]
         self.marks = (self.unschedulable, *marks)
-        self._compare()
-        self.images: dict[str, int] = {}
+        images: dict[str, int] = {}
         for image in status.get("images") or ():
             for name in image.get("names") or ():
-                self.images[name] = image.get("sizeBytes", 0)
+                images[name] = image.get("sizeBytes", 0)
+        self.images = shared(images)
+        self._compare()
 
     def add(self, info: PodInfo) -> None:
         self.pods[info.key] = info
@@ -136,12 +138,13 @@ class NodeInfo:
 
     def _compare(self) -> None:
         """Nodes with the same number in `alike` have as much, and as much of it in use, of
-        processor, memory and pods, and the same taints: what is worked out for one holds for all.
+        processor, memory and pods, and the same taints and images: what is worked out for one
+        holds for all.
         """
         asked, nonzero = self.requested, self.nonzero
         kind = (
             id(self.allocatable), len(self.pods), asked.get(CPU, 0), asked.get(MEMORY, 0),
-            nonzero[CPU], nonzero[MEMORY], self.marks,
+            nonzero[CPU], nonzero[MEMORY], self.marks, id(self.images),
         )  # fmt: skip
         if len(_kinds) >= KNOWN_MAX:
             _kinds.clear()
@@ -164,10 +167,11 @@ KNOWN_MAX = 4096
 
 
 def shared(total: Amounts) -> Amounts:
-    """The same dict for the same amounts: thousands of pods ask for the same. Never changed."""
+    """The same dict for the same numbers: thousands of pods ask for the same. Never changed."""
     key = tuple(sorted(total.items()))
     if len(_known) >= KNOWN_MAX:
         _known.clear()
+        _kinds.clear()  # they are told by identity, which another dict may have next
     return _known.setdefault(key, total)
 
 

@@ -42,13 +42,10 @@ class Scored(msgspec.Struct):
     totals: list[int]
     plugins: list[tuple[Plugin, list[int], list[int]]] = msgspec.field(default_factory=list)
     skipped: list[str] = msgspec.field(default_factory=list)
-
-    def total(self) -> list[int]:
-        """Of each node."""
-        return [*map(self.totals.__getitem__, self.kinds)]
+    total: list[int] = msgspec.field(default_factory=list)  # of each node
 
     def detail(self) -> dict[str, Any]:
-        count, total = len(self.nodes), self.total()
+        count, total = len(self.nodes), self.total
         chosen: Sequence[int] = range(count)
         if count > framework.DETAIL_NODES_MAX:
             best = sorted(chosen, key=total.__getitem__, reverse=True)
@@ -100,6 +97,7 @@ def run_scores(
         out.plugins.append((plugin, raw, normalized))
         weighted = map(plugin.weight.__mul__, normalized)
         out.totals = [*map(operator.add, out.totals, weighted)]
+    out.total = [*map(out.totals.__getitem__, kinds)]
     return out
 
 

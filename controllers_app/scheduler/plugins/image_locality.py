@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from controllers_app.scheduler import alike
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.framework import SCORE_MAX, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
@@ -40,7 +39,7 @@ class ImageLocality(Plugin):
         return len(containers), shares
 
     def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:
-        return [alike.sizes_of(nodes, name) for name, _ in state[1]]
+        return []
 
     def score(self, state: Any, pod: PodInfo, node: NodeInfo) -> int:
         count: int = state[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -182,3 +184,35 @@ def test_thousands_of_nodes_with_one_taint_are_turned_down_by_one_look() -> None
     few, looked_at = judged("plain", 5000, tainted=True)
     assert looked_at == 5000
     assert few <= judged("plain", 100)[0] + 2
+
+
+def calls_of_an_attempt(count: int) -> int:
+    """Of Python functions, while nine nodes of ten are tainted, with what is told of it."""
+    cache, made = Cache(), plugins("plain")
+    for number in range(count):
+        more: dict[str, Any] = {"taints": [NOT_READY]} if number % 10 else {}
+        cache.put_node(node(f"n{number}", **more))
+    info, calls = asked_for("plain"), 0
+    filters, scorers = (
+        [one for one in made if getattr(one, what)] for what in ("filters", "scores")
+    )
+    cache.order()
+
+    def called(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(called)
+    try:
+        found = framework.run_filters(filters, info, cache, Nominator())
+        found.detail()
+        scoring.run_scores(scorers, info, found.feasible, cache).detail()
+    finally:
+        sys.setprofile(None)
+    assert len(found.failed) == found.failed_count > count * 8 // 10
+    return calls
+
+
+def test_an_attempt_lists_no_more_of_thousands_of_refusals_than_it_tells() -> None:
+    few, many = calls_of_an_attempt(100), calls_of_an_attempt(5000)
+    assert many <= few + 60
