@@ -203,6 +203,19 @@ class Records(APIView):
         return records_answer(records, last, end)
 
 
+class Moment(APIView):
+    @extend_schema(
+        parameters=[OpenApiParameter("revision", int, required=True)],
+        responses=serializers.MomentAnswerSerializer,
+        operation_id="cluster_moment",
+    )
+    def get(self, request: Request, cluster: str) -> Response:
+        """When the store had a revision, or which one is the oldest that can be looked at."""
+        revision = number(request, "revision", 1)
+        bridge.control(request, cluster, "state", {})
+        return Response(storage.moment(cluster, revision))
+
+
 class Cast(APIView):
     @extend_schema(responses=serializers.CastSerializer, operation_id="cast")
     def get(self, request: Request) -> Response:

@@ -278,6 +278,20 @@ class ObjectsSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField()
 
 
+class MomentSerializer(serializers.Serializer[Any]):
+    seq = serializers.IntegerField(help_text="the record of the write")
+    t = serializers.IntegerField(help_text="of that record")
+    revision = serializers.IntegerField()
+
+
+class MomentAnswerSerializer(serializers.Serializer[Any]):
+    moment = MomentSerializer(allow_null=True, help_text="null: not kept, or not written yet")
+    oldest = serializers.IntegerField(
+        allow_null=True, help_text="revision that is kept, for one that is not"
+    )
+    newest = serializers.IntegerField(help_text="revision there is")
+
+
 class ObjectSerializer(serializers.Serializer[Any]):
     object = serializers.JSONField(allow_null=True)
 

@@ -23,6 +23,7 @@ urlpatterns = [
     path("clusters/<str:cluster>/startup", clusters.Startup.as_view()),
     path("clusters/<str:cluster>/requests/<int:seq>/forms", clusters.Forms.as_view()),
     path("clusters/<str:cluster>/records", clusters.Records.as_view()),
+    path("clusters/<str:cluster>/moment", clusters.Moment.as_view()),
     path("clusters/<str:cluster>/bookmarks", traces.ClusterBookmarks.as_view()),
     path("clusters/<str:cluster>/forks", forks.Forks.as_view()),
     path("clusters/<str:cluster>/comparison", forks.Comparison.as_view()),

@@ -44,8 +44,21 @@ def at_revision(backend: Backend, revision: int, last: int) -> Moment | None:
     """The first record up to `last` at which the store has a revision; None when what was before
     it is forgotten: it may have been there for long."""
     seq = bisect_left(range(1, last + 1), revision, key=lambda seq: _revision(backend, seq)) + 1
+    moment = at_record(backend, seq) if seq <= last else None
     is_first = _revision(backend, seq - 1) == 0 and not _read(backend, 1, 1)
-    return None if seq > last or is_first else at_record(backend, seq)
+    is_its_write = moment is not None and moment.revision == revision
+    return moment if is_its_write or not is_first else None
+
+
+def oldest_revision(backend: Backend, last: int) -> int:
+    """The first that a record up to `last` tells of; 0 when none does."""
+    seqs = range(1, last + 1)
+    seq = bisect_left(seqs, 1, key=lambda seq: len(_read(backend, seq, seq))) + 1
+    for first in range(seq, last + 1, WINDOW_RECORDS):
+        for head in _read(backend, first, min(last, first + WINDOW_RECORDS - 1)):
+            if head.kind == "write":
+                return int(head.rev)
+    return 0
 
 
 def _revision(backend: Backend, seq: int) -> int:

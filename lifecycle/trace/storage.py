@@ -16,7 +16,7 @@ import msgspec
 import orjson
 
 from apiserver_app.etcd.backend import Backend, ClusterState, Segment
-from lifecycle.trace import comparison, keyframes, redaction
+from lifecycle.trace import comparison, keyframes, moments, redaction
 
 LEVEL = 1  # of compression: segments are written on the way to an acknowledgement
 RECORDS_MAX = 5000  # given at once
@@ -135,6 +135,22 @@ def keyframes_of(cluster: str) -> keyframes.Keyframes | None:
 
     backend = DatabaseBackend(cluster)
     return None if backend.load() is None else keyframes.Keyframes(backend)
+
+
+def moment(cluster: str, revision: int) -> dict[str, Any]:
+    """When a cluster had a revision, None when that is not kept, and the oldest that is; from the
+    database, for the edge. What was compacted away has no objects to look at."""
+    from apiserver_app.etcd.log import DatabaseBackend
+
+    backend = DatabaseBackend(cluster)
+    state = backend.load()
+    if state is None:
+        return {"moment": None, "oldest": 0, "newest": 0}
+    found = moments.at_revision(backend, revision, state.seq)
+    if found is not None and found.revision >= state.compacted:
+        return {"moment": found._asdict(), "oldest": None, "newest": state.revision}
+    oldest = max(state.compacted, moments.oldest_revision(backend, state.seq))
+    return {"moment": None, "oldest": oldest, "newest": state.revision}
 
 
 def compared(cluster: str, fork: str, seq: int) -> dict[str, Any]:

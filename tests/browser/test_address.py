@@ -81,6 +81,74 @@ def test_a_link_to_what_is_not_there_says_what_is(look: Look) -> None:
     expect(banner).to_have_count(0)
 
 
+def test_a_link_to_what_was_compacted_away_says_what_is_kept_and_leads_there(
+    look: Look, demo: Demo
+) -> None:
+    body = json.dumps({"command": "etcdctl compaction 200"}).encode()
+    asked = demo.ask("POST", f"{asking.CLUSTER}/console", body, Content_Type="application/json")
+    assert json.loads(asked.read())["exit_code"] == 0
+    sight = look(COMPACT, query="lang=en&theme=light&r=50")
+    banner = sight.page.locator(".banner")
+
+    sight.says(banner, "Revision 50 of the link is not kept: the oldest here is 200.")
+    assert_laid_out(sight)
+
+    banner.get_by_role("button", name="Go to revision 200").click()
+    sight.says(banner, "Revision 200 ")
+    sight.says(sight.moment, "in the past")
+
+
+def test_what_is_looked_for_and_which_sorts_are_shown_is_in_the_link(look: Look) -> None:
+    first = look(COMPACT)
+    first.press("/")
+    first.page.keyboard.type("kind:lease")
+    first.button("heartbeats").click()
+    first.press("Shift+ArrowLeft")
+    expect(first.page).to_have_url(re.compile(r"[?&]r=\d+.*&q=kind:lease&show=beat$"))
+    first.settle()
+
+    second = look(COMPACT, query=first.page.url.partition("?")[2])
+
+    expect(second.page.get_by_role("searchbox")).to_have_value("kind:lease")
+    expect(second.button("heartbeats")).to_have_attribute("aria-pressed", "true")
+    expect(second.button("reads")).to_have_attribute("aria-pressed", "false")
+    second.says(second.page.locator(".banner"), first.page.locator(".banner b").inner_text())
+    expect(second.page.locator(".found button").first).to_be_visible()
+
+
+def test_back_and_forward_in_the_browser_go_where_one_was(look: Look) -> None:
+    sight = look(COMPACT)
+    page, chosen = sight.page, re.compile(r"[?&]sel=node/node-1")
+    page.get_by_role("button", name="node-1", exact=True).first.click()
+    expect(page).to_have_url(chosen)
+    told = sight.headline.inner_text()
+    sight.press("Escape")
+    expect(page).not_to_have_url(chosen)
+    for _ in range(4):  # one entry, however far one steps
+        sight.press("ArrowLeft")
+        sight.settle()
+    sight.says(sight.moment, "in the past")
+    expect(page).to_have_url(re.compile(r"[?&]r=\d+&h=\d+"))
+    sight.settle()
+    past = page.url
+
+    page.go_back()
+    expect(page).not_to_have_url(re.compile(r"[?&](r|h|sel)="))
+    expect(page.locator(".banner")).to_have_count(0)
+    page.go_back()
+    expect(page).to_have_url(chosen)
+    expect(sight.headline).to_have_text(told)
+    page.go_forward()
+    expect(page).not_to_have_url(chosen)
+    expect(sight.headline).not_to_have_text(told)
+    page.go_forward()
+    expect(page).to_have_url(past)
+    sight.says(sight.moment, "in the past")
+    expect(page.get_by_role("slider")).to_have_attribute(
+        "aria-valuenow", str(re.findall(r"h=(\d+)", past)[0])
+    )
+
+
 def test_the_link_is_copied(look: Look) -> None:
     sight = look(COMPACT, permissions=["clipboard-read", "clipboard-write"])
     sight.press("/")

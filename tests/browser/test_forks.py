@@ -180,6 +180,79 @@ def test_the_halves_go_back_together_and_one_leads_to_the_other_cluster(
     sight.says(sight.page.locator(".timeline .tools"), f"thin bars: {parted}")
 
 
+@pytest.mark.parametrize("place", ["fork", "origin"])
+def test_a_link_leads_to_the_same_comparison_and_the_same_halves(
+    look: Look, parted: str, place: str
+) -> None:
+    first = look(ROOMY, query=f"theme=light&lang=en&cluster={parted}")
+    first.press("s")
+    halves = first.page.locator(".half")
+    expect(halves).to_have_count(2)
+    if place == "origin":
+        halves.first.locator(".board h2 button, button.first-parted").first.click()
+        expect(halves.first).to_have_class(re.compile("is-open"))
+        first.says(first.moment, "in the past")
+    address = f"cluster={parted}&with=demo" if place == "fork" else f"with={parted}"
+    expect(first.page).to_have_url(re.compile(rf"[?&]{address}&map=split"))
+    expect(first.headline).to_contain_text("after the fork")
+    first.settle()
+
+    second = look(ROOMY, query=first.page.url.partition("?")[2])
+
+    again = second.page.locator(".half")
+    expect(again).to_have_count(2)
+    expect(second.headline).to_have_text(first.headline.inner_text())
+    for one, other in zip(halves.all(), again.all(), strict=True):
+        expect(other.locator("h2").first).to_have_text(one.locator("h2").first.inner_text())
+        expect(other.locator(".first-parted")).to_have_text(
+            one.locator(".first-parted").inner_text()
+        )
+    assert second.page.url == first.page.url
+    second.press("Escape")
+    expect(again).to_have_count(0)
+    expect(second.page).to_have_url(re.compile(rf"[?&]{address}(?!.*map=)"))
+
+
+def test_back_in_the_browser_leads_from_the_other_cluster_to_the_comparison_in_the_first(
+    look: Look, parted: str
+) -> None:
+    sight = look(COMPACT, query=f"theme=light&lang=en&cluster={parted}")
+    sight.button("Compare with demo").click()
+    first = sight.page.locator(".parted .is-first")
+    expect(first).to_be_visible()
+    pod = str(first.get_by_role("button").first.get_attribute("aria-label")).split(" ")[0]
+    first.get_by_role("button", name=f"{pod} in demo", exact=True).click()
+    expect(sight.page).to_have_url(re.compile(r"^(?!.*cluster=).*[?&]h=\d+"))
+    sight.says(sight.moment, "in the past")
+    expect(first).to_be_visible()
+
+    sight.page.go_back()
+
+    expect(sight.page).to_have_url(re.compile(f"[?&]cluster={parted}&with=demo"))
+    sight.says(sight.button(f"Cluster {parted}"), parted)
+    expect(first).to_be_visible()
+    sight.page.go_back()
+    expect(sight.page).not_to_have_url(re.compile("with="))
+    expect(first).to_have_count(0)
+    sight.page.go_forward()
+    expect(first).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("query", "gone"), [("cluster=demo-fork-99", 99), ("with=demo-fork-98&map=split", 98)]
+)
+def test_a_link_to_a_fork_that_is_gone_says_which_are_here(
+    look: Look, demo: Demo, parted: str, query: str, gone: int
+) -> None:
+    sight = look(COMPACT, query=f"theme=dark&lang=en&{query}", expects="status of 404")
+
+    told = rf"The fork demo-fork-{gone} of the link is not here any more. This is demo; its forks"
+    sight.says(sight.page.locator(".banner"), re.compile(rf"{told} are .*\b{parted}\b"))
+    sight.says(sight.button("Cluster demo"), "demo")
+    expect(sight.page).not_to_have_url(re.compile("fork"))
+    assert_well(sight)
+
+
 def test_on_a_phone_the_halves_stand_one_below_the_other(
     look: Look, demo: Demo, parted: str
 ) -> None:

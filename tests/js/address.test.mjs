@@ -24,17 +24,30 @@ const CHOSEN = [
 ];
 for (const selected of CHOSEN)
   test(`${JSON.stringify(selected)} comes back`, () => {
-    const view = { rev: 3651, hop: 9, selected, tab: 'story', find: 'kind:pod a b', trace: 't1' };
+    const view = {
+      ...{ rev: 3651, hop: 9, selected, tab: 'story', find: 'kind:pod a b', trace: 't1' },
+      ...{ shows: ['beat', 'read'], focus: 'scheduler', follow: 'pods/default/x' },
+      ...{ cluster: 'demo-fork-2', compared: 'demo', split: false },
+    };
     assert.deepEqual(viewOf(queryOf(view, '?lang=zh')), view);
+    const halves = { ...view, focus: '', split: true };
+    assert.deepEqual(viewOf(queryOf(halves, '?lang=zh')), halves);
   });
+
+test('a field to search that is open and empty comes back open and empty', () => {
+  for (const find of ['', null]) assert.equal(viewOf(queryOf({ ...LIVE, find }, '')).find, find);
+});
 
 test('an address reads well', () => {
   const selected = CHOSEN[0];
   const view = { ...LIVE, rev: 3651, selected, tab: 'story' };
   assert.equal(queryOf(view, ''), '?r=3651&sel=pod/default/x&tab=story');
+  const split = { ...LIVE, cluster: 'demo-fork-2', compared: 'demo', split: true };
+  const chips = { ...split, shows: ['beat', 'read'] };
+  assert.equal(queryOf(chips, ''), '?cluster=demo-fork-2&with=demo&map=split&show=beat,read');
 });
 
 test('what means nothing is left out', () => {
-  for (const odd of ['?r=x', '?r=-3', '?sel=toString/a', '?sel=pod', '?h=1e999'])
+  for (const odd of ['?r=x', '?r=-3', '?map=nowhere', '?sel=toString/a', '?sel=pod', '?h=1e999'])
     assert.deepEqual(viewOf(odd), LIVE, odd);
 });

@@ -2,7 +2,14 @@
 // Facts about forks: whose they are by their names, and a difference in a few words.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byObject, differenceText, isFork, originOf } from '../../static/js/core/cluster/forks.js';
+import {
+  byObject,
+  differenceText,
+  isFork,
+  originOf,
+  otherOf,
+  pairOf,
+} from '../../static/js/core/cluster/forks.js';
 import { SecondTrack, partedNodes, partedPods } from '../../static/js/core/timeline/secondtrack.js';
 import { wordsFor } from './languages.mjs';
 import { must, recorded } from './traces.mjs';
@@ -35,6 +42,18 @@ test('a fork is known by its name, and so is what it was made from', () => {
     'my-fork-1',
   ]);
   assert.deepEqual(['demo-fork-12', 'demo', 'a-fork'].map(isFork), [true, false, false]);
+});
+
+test('two clusters are compared when one is a fork of the other', () => {
+  assert.equal(pairOf('demo-fork-1', 'demo'), 'demo-fork-1');
+  assert.equal(pairOf('demo', 'demo-fork-1'), 'demo-fork-1');
+  assert.equal(pairOf('demo-fork-1', 'demo-fork-1-fork-2'), 'demo-fork-1-fork-2');
+  for (const other of ['', 'demo', 'demo-fork-1-fork-2', 'other-fork-1'])
+    assert.equal(pairOf('demo', other), '', other);
+  assert.equal(otherOf('demo-fork-1', 'demo-fork-1'), 'demo');
+  assert.equal(otherOf('demo-fork-1', 'demo'), 'demo-fork-1');
+  for (const cluster of ['demo-fork-2', 'demo-fork-1-fork-2'])
+    assert.equal(otherOf('demo-fork-1', cluster), '', cluster);
 });
 
 test('a difference says what was there and what is here', () => {

@@ -48,6 +48,7 @@ ROUTES: Mapping[str, Mapping[str, str]] = {
     "viz/v1/clusters/<str:cluster>/startup": {"GET": WATCH},
     "viz/v1/clusters/<str:cluster>/requests/<int:seq>/forms": {"GET": WATCH},
     "viz/v1/clusters/<str:cluster>/records": {"GET": WATCH},
+    "viz/v1/clusters/<str:cluster>/moment": {"GET": WATCH},
     "viz/v1/clusters/<str:cluster>/bookmarks": {"GET": WATCH, "PUT": KEEP},
     "viz/v1/clusters/<str:cluster>/forks": {"GET": WATCH, "POST": CONTROL},
     "viz/v1/clusters/<str:cluster>/comparison": {"GET": WATCH},

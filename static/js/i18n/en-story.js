@@ -81,5 +81,11 @@ export default {
   'link.copy': 'Copy link',
   'link.copied': 'Copied',
   'link.gone': 'Revision {rev} of the link is not kept: the oldest here is {first}.',
+  'link.goneMoment': 'The moment of the link is not kept: the oldest revision here is {first}.',
+  'link.aheadMoment': 'The moment of the link is not here: the newest revision is {last}.',
+  'link.oldest': 'Go to revision {first}',
+  'link.fork':
+    'The fork {rev} of the link is not here any more. This is {first}; its forks are {last}.',
+  'link.forkNone': 'The fork {rev} of the link is not here any more. This is {first}.',
   'link.ahead': 'Revision {rev} of the link is not here: the newest is {last}.',
 };

@@ -73,5 +73,10 @@ export default {
   'link.copy': '复制链接',
   'link.copied': '已复制',
   'link.gone': '链接中的修订版本 {rev} 已不保留，现有最早的是 {first}。',
+  'link.goneMoment': '链接所指的时刻已不保留，现有最早的修订版本是 {first}。',
+  'link.aheadMoment': '链接所指的时刻不在这里，最新的修订版本是 {last}。',
+  'link.oldest': '转到修订版本 {first}',
+  'link.fork': '链接中的分叉 {rev} 已不存在。这里是 {first}，它的分叉有 {last}。',
+  'link.forkNone': '链接中的分叉 {rev} 已不存在。这里是 {first}。',
   'link.ahead': '链接中的修订版本 {rev} 不在这里，最新的是 {last}。',
 };

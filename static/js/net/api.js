@@ -56,6 +56,8 @@ export function clusterApi(cluster) {
     startup: () => ask(`${base}/startup`),
     /** @param {number} from @param {number} limit */
     records: (from, limit) => ask(`${base}/records?from=${from}&limit=${limit}`),
+    /** When it had a revision, or which is the oldest that is kept. @param {number} revision */
+    moment: (revision) => ask(`${base}/moment?revision=${revision}`),
     /** @param {number} seq  of the request */
     forms: (seq) => ask(`${base}/requests/${seq}/forms`),
     /** @param {any} body */

@@ -29,6 +29,27 @@ export const rootOf = (name) => name.replace(/(-fork-\d+)+$/, '');
 export const copyOf = (cluster, forks) =>
   forks.find(({ name, anew }) => anew && name === cluster);
 
+/**
+ * Of two that are compared, a fork and what it was made from, the fork; '' when they are not two
+ * such.
+ * @param {string} one @param {string} other
+ */
+export function pairOf(one, other) {
+  if (!other) return '';
+  if (originOf(one) === other) return one === other ? '' : one;
+  return originOf(other) === one ? other : '';
+}
+
+/**
+ * The other one of two that are compared; '' for a cluster that is neither.
+ * @param {string} fork  '' for none @param {string} cluster
+ */
+export function otherOf(fork, cluster) {
+  if (!fork) return '';
+  if (cluster === fork) return originOf(fork);
+  return cluster === originOf(fork) ? fork : '';
+}
+
 /** @param {string} name */
 export const isFork = (name) => originOf(name) !== name;
 

@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * What is looked at as an address, and back: the moment, what is chosen, the tab, what is looked
- * for. Live and with nothing chosen an address says none of it. Pure.
+ * What is looked at as an address, and back: the cluster and the one it is compared with, the
+ * moment, what is chosen, pinned and followed, the tab, what is looked for. Live and with nothing
+ * chosen an address says none of it. Pure.
  */
 
 /** @typedef {import('../explain/index.js').Selected} Selected */
@@ -13,10 +14,18 @@
  * @property {Selected|null} selected
  * @property {string} tab
  * @property {string|null} find
+ * @property {string[]} shows  what else is looked through
  * @property {string} trace  the recording, '' for the cluster
+ * @property {string} cluster  '' for the one that is served
+ * @property {string} compared  the cluster it is compared with, '' for none
+ * @property {boolean} split  each of the two has a half of the map
+ * @property {string} focus  the part of the map that is pinned
+ * @property {string} follow  the pod that is followed
  */
 
-const OWN = ['r', 'h', 'sel', 'tab', 'q', 'trace'];
+const OWN = 'cluster with map r h sel follow tab q show trace'.split(' ');
+const SPLIT = 'split';
+const PINNED = ['api', 'scheduler'];
 
 /** @type {{[T in Selected['type']]: (one: Extract<Selected, {type: T}>) => string}} */
 const TEXTS = {
@@ -50,17 +59,24 @@ const SELECTED = {
 export function queryOf(view, before) {
   const query = new URLSearchParams(before);
   for (const name of OWN) query.delete(name);
-  const { rev, hop, selected, tab, find, trace } = view;
-  if (trace) query.set('trace', trace);
-  if (rev) query.set('r', String(rev));
-  if (hop) query.set('h', String(hop));
+  const { rev, hop, selected, tab, find, follow } = view;
+  const set = (/** @type {string} */ name, /** @type {string|number} */ value) =>
+    value && query.set(name, String(value));
+  set('trace', view.trace);
+  set('cluster', view.cluster);
+  set('with', view.compared);
+  set('map', view.split ? SPLIT : view.focus);
+  set('r', rev);
+  set('h', hop);
   if (selected) {
     const text = /** @type {(one: Selected) => string} */ (TEXTS[selected.type])(selected);
     query.set('sel', `${selected.type}/${text}`);
   }
+  set('follow', follow.replace(/^pods\//, ''));
   if (tab !== 'why') query.set('tab', tab);
-  if (find) query.set('q', find);
-  const text = query.toString().replaceAll('%2F', '/').replaceAll('%3A', ':');
+  if (find !== null) query.set('q', find);
+  set('show', view.shows.join(','));
+  const text = query.toString().replace(/%(2F|3A|2C)/g, decodeURIComponent);
   return text && `?${text}`;
 }
 
@@ -70,6 +86,8 @@ export function viewOf(text) {
   const number = (/** @type {string} */ name) =>
     Number(/^\d{1,15}$/.exec(query.get(name) || '')?.[0] || 0);
   const [, type, what] = /^(\w+)\/(.+)$/.exec(query.get('sel') || '') || [];
+  const map = query.get('map') || '';
+  const follow = query.get('follow') || '';
   const select = Object.hasOwn(SELECTED, type || '') && SELECTED[/** @type {'pod'} */ (type)];
   return {
     rev: number('r'),
@@ -77,6 +95,12 @@ export function viewOf(text) {
     selected: select ? select(what) : null,
     tab: query.get('tab') || 'why',
     find: query.get('q'),
+    shows: (query.get('show') || '').split(',').filter(Boolean),
     trace: query.get('trace') || '',
+    cluster: query.get('cluster') || '',
+    compared: query.get('with') || '',
+    split: map === SPLIT,
+    focus: PINNED.includes(map) ? map : '',
+    follow: follow && `pods/${follow}`,
   };
 }

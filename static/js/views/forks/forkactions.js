@@ -1,9 +1,9 @@
 // @ts-check
 /** Forks: make one at the cursor, go there and back, remove it, and see what came out otherwise. */
-import { isFork, originOf, rootOf } from '../../core/cluster/forks.js';
+import { copyOf, isFork, originOf, otherOf, rootOf } from '../../core/cluster/forks.js';
 import { SecondTrack } from '../../core/timeline/secondtrack.js';
 import { deployment, tainted } from '../../core/commands/scenarios.js';
-import { clusterApi, forks as forksApi } from '../../net/api.js';
+import { ApiFailure, clusterApi, forks as forksApi } from '../../net/api.js';
 import { earlier, Feed } from '../../net/feed.js';
 
 /** @typedef {import('../page/app.js').App} App */
@@ -14,6 +14,9 @@ const ASK_MS = 250; // how often one that is being made is asked for
 const SEEDS = 2 ** 31;
 const COMPARE_MS = 1000; // what came out otherwise is asked for so often
 const RECORDS_READ = 5000; // of the other cluster, at once
+
+/** @param {unknown} error */
+const isMissing = (error) => error instanceof ApiFailure && error.code === 404;
 
 /**
  * @param {App} app
@@ -48,24 +51,36 @@ export function forkActions(app, apply) {
   let waits = false;
   /** Of the fork that is open, or the one from which one went to the other cluster. */
   const recompare = async () => {
-    const { cluster } = app.home;
-    const fork = isFork(cluster) ? cluster : ui.comparison?.fork || '';
-    if (!ui.compares || !fork || !app.player.live) return;
+    const fork = ui.compares;
+    if (!fork || !app.player.live) return;
     try {
+      if (!ui.forks.some(({ name }) => name === fork)) await list();
       const comparison = { fork, ...(await forksApi.compare(fork)) };
-      if (originOf(app.home.cluster) !== originOf(fork)) return;
+      if (ui.compares !== fork || !otherOf(fork, app.home.cluster)) return;
       comparison.second = secondOf(comparison);
       set({ comparison });
       if (!feed) await readOn(comparison.second);
       if (ui.split) await begin(comparison.second);
       attend();
     } catch (error) {
-      set({ forkError: /** @type {Error} */ (error).message });
+      if (!isMissing(error)) set({ forkError: /** @type {Error} */ (error).message });
+      else if (ui.compares === fork) set({ compares: '', gone: await whatIsLeft(fork) });
     }
+  };
+  /**
+   * Said of a link to a fork that is not here: which are.
+   * @param {string} fork
+   */
+  const whatIsLeft = async (fork) => {
+    const origin = originOf(fork);
+    const { forks } = await forksApi.list(origin).catch(() => ({ forks: [] }));
+    const names = forks.map((/** @type {Fork} */ { name }) => name);
+    const key = names.length ? 'link.fork' : 'link.forkNone';
+    return { key, rev: fork, first: rootOf(fork), last: names.join(', ') };
   };
   /** What is known of the cluster that is not open. @param {Comparison} comparison */
   const secondOf = ({ fork, from }) => {
-    const other = isFork(app.home.cluster) ? originOf(fork) : fork;
+    const other = otherOf(fork, app.home.cluster);
     const known = ui.comparison?.second;
     const isSame = known?.cluster === other && known.from === from;
     return isSame ? known : new SecondTrack(other, from);
@@ -175,8 +190,22 @@ export function forkActions(app, apply) {
       if (name === app.home.cluster && seq >= app.history.first) app.act.visit(seq);
       else {
         app.openCluster(name, seq);
-        recompare();
       }
+    },
+    /** The fork of a link is not here: its cluster is, and what else. */
+    async openWhatIsLeft() {
+      const { cluster } = app.home;
+      if (!isFork(cluster) || app.history.last) return;
+      const isThere = await clusterApi(cluster)
+        .state()
+        .then(
+          () => true,
+          (error) => !isMissing(error),
+        );
+      if (isThere || app.home.cluster !== cluster || app.history.last) return;
+      const gone = await whatIsLeft(cluster);
+      app.openCluster(rootOf(cluster));
+      set({ gone });
     },
     /** @param {string} name */
     async removeFork(name) {
@@ -207,14 +236,17 @@ export function forkActions(app, apply) {
     },
     /** Open or close what came out otherwise. */
     async compare() {
-      set({ compares: !ui.compares, split: false, menu: '', find: null });
+      const compares = ui.compares ? '' : app.home.cluster;
+      set({ compares, split: false, menu: '', find: null });
       await recompare();
     },
     /** The two that are compared beside each other on the map, or this one alone again. */
     async split() {
-      const isThere = ui.compares && !!ui.comparison;
-      if (!isThere && !isFork(app.home.cluster)) return;
-      set({ split: !(isThere && ui.split), compares: true, menu: '', find: null });
+      const { cluster } = app.home;
+      const isThere = !!ui.compares && !!ui.comparison;
+      if (!isThere && (!isFork(cluster) || copyOf(cluster, ui.forks))) return;
+      const compares = ui.compares || cluster;
+      set({ split: !(isThere && ui.split), compares, menu: '', find: null });
       await recompare();
     },
     recompare,

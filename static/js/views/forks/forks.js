@@ -152,7 +152,7 @@ export function forkBanner(/** @type {Context} */ ctx) {
     player.drives ? changes(ctx) : null,
     h(
       'button.act',
-      { 'aria-pressed': String(ui.compares), onClick: () => act.compare() },
+      { 'aria-pressed': String(!!ui.compares), onClick: () => act.compare() },
       words.t('fork.compare', { origin }),
     ),
     h(

@@ -1,7 +1,6 @@
 // @ts-check
 /** What is drawn of the cluster that this one is compared with: its bars, thin, and its pods. */
 import { lastPart } from '../../core/cluster/objects.js';
-import { isFork } from '../../core/cluster/forks.js';
 import { partedNodes, partedPods } from '../../core/timeline/secondtrack.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
@@ -55,7 +54,7 @@ export function secondBars(ctx, lane, i, scale, size, head) {
 export function partedOf(ctx) {
   const { ui, meta } = ctx;
   if (!ui.compares || !ui.comparison) return new Map();
-  return partedPods(ui.comparison, isFork(meta.cluster), sinceFork(ctx));
+  return partedPods(ui.comparison, meta.cluster === ui.comparison.fork, sinceFork(ctx));
 }
 
 /** Whether another is wanted in the other half. @param {Context} ctx @param {string} name */

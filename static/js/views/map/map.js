@@ -126,6 +126,13 @@ function bannerOf(ctx) {
       h(
         'span.acts',
         null,
+        gone.oldest && player.live
+          ? h(
+              'button.act.first',
+              { onClick: () => act.visitRevision(gone.oldest || 0) },
+              words.t('link.oldest', { first: gone.first }),
+            )
+          : null,
         h('button.act', { onClick: () => act.gone() }, words.t('traces.close')),
       ),
     );

@@ -4,7 +4,7 @@
  * drawn by what draws the map of one. What came out otherwise first is marked in both, and what is
  * the same fades.
  */
-import { differenceText, isFork, originOf } from '../../core/cluster/forks.js';
+import { differenceText, originOf } from '../../core/cluster/forks.js';
 import { currentAt } from '../../core/story/follow.js';
 import { knownAt } from '../../core/trace/known.js';
 import { duration } from '../../core/text/words.js';
@@ -28,7 +28,7 @@ export function halves(ctx) {
   const other = contextOf(ctx, second);
   const own = half(ctx, true);
   const beside = /** @type {import('../kit/dom.js').VNode} */ (nameless(half(other, false)));
-  return isFork(ctx.meta.cluster) ? [beside, own] : [own, beside];
+  return ctx.meta.cluster === ctx.ui.compares ? [beside, own] : [own, beside];
 }
 
 /**

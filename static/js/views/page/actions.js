@@ -258,7 +258,7 @@ function looking(app) {
       else if (ui.bookmark) set({ bookmark: 0 });
       else if (ui.find !== null) set({ find: null, found: 0 });
       else if (ui.split) set({ split: false });
-      else if (ui.compares) set({ compares: false });
+      else if (ui.compares) set({ compares: '' });
       else if (ui.selected) set({ selected: null });
       else if (ui.focus) set({ focus: '' });
       else if (app.player.behind && app.player.live) app.act.goLive();

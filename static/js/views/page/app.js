@@ -4,7 +4,7 @@
  * are called only when something they show may have changed, and never call each other.
  */
 import { currentAt, heldAside } from '../../core/story/follow.js';
-import { isFork } from '../../core/cluster/forks.js';
+import { isFork, otherOf } from '../../core/cluster/forks.js';
 import { History } from '../../core/trace/history.js';
 import { knownAt } from '../../core/trace/known.js';
 import { Player } from '../../core/story/player.js';
@@ -48,15 +48,7 @@ const COMMAND_MAX = 30_000;
 
 /** @type {(keyof import('../../types.js').Clock)[]} */
 const CLOCK = [
-  'mode',
-  'speed',
-  'now',
-  'frozen',
-  'held',
-  'waiting',
-  'alarm',
-  'quarantined',
-  'breakpoints',
+  'mode', 'speed', 'now', 'frozen', 'held', 'waiting', 'alarm', 'quarantined', 'breakpoints',
 ];
 
 export class App {
@@ -190,6 +182,7 @@ export class App {
         failed: (why) => {
           this.ui.traceError = why;
           this.act.goOn();
+          this.act.openWhatIsLeft();
           this.draw();
         },
         connection: (on, refused) => {
@@ -221,11 +214,15 @@ export class App {
 
   /** Another cluster that runs here. @param {string} cluster @param {number} [hop] the moment */
   openCluster(cluster, hop = 0) {
+    this.address.lead(cluster, hop);
+    this.open(cluster);
+  }
+
+  /** The same, where the address leads already. @param {string} cluster */
+  open(cluster) {
     this.home = { ...this.home, cluster };
     this.api = clusterApi(cluster);
-    const { comparison } = this.ui;
-    if (comparison && isFork(cluster) && comparison.fork !== cluster) this.ui.comparison = null;
-    this.address.lead(cluster, hop);
+    if (!otherOf(this.ui.comparison?.fork || '', cluster)) this.ui.comparison = null;
     this.openLive();
   }
 

@@ -32,7 +32,7 @@ export function uiOf(meta, given) {
     find: /** @type {string|null} */ (null), // what is looked for; null: nothing is
     shows: /** @type {import('../../core/request/search.js').Sort[]} */ ([]),
     trace: '', // the recording that is open
-    gone: /** @type {{key: string, rev: string, first: string, last: string}|null} */ (null),
+    gone: /** @type {import('./address.js').Gone|null} */ (null),
     copied: false,
     forks: /** @type {import('../../core/cluster/forks.js').Fork[]} */ ([]),
     making: '', // the fork that is being made
@@ -40,7 +40,7 @@ export function uiOf(meta, given) {
     left: '', // which of these one has left
     copying: '', // of which cluster it is a copy, begun from nothing
     forkError: '',
-    compares: false, // a fork with its origin, in the inspector,
+    compares: '', // the fork that is compared with its origin, in the inspector,
     split: false, // and each of them has a half of the map
     comparison: /** @type {import('../../core/cluster/forks.js').Comparison|null} */ (null),
     hover: /** @type {number|null} */ (null), // the time under the pointer

@@ -48,6 +48,11 @@ export function findActions(app) {
       setTimeout(() => set({ copied: false }), COPIED_MS);
     },
     gone: () => set({ gone: null }),
+    /** @param {number} rev */
+    visitRevision(rev) {
+      set({ gone: null });
+      app.address.goTo(rev);
+    },
     /** @param {1|-1} direction */
     nextHit(direction) {
       const hits = hitsOf({ whole: app.history.index, ui });
