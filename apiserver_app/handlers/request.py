@@ -91,6 +91,13 @@ class Request:
         self.annotations: dict[str, str] = {}  # for the audit log
 
     @property
+    def field_validation(self) -> str:
+        """What becomes of unknown and doubled fields: `Ignore`, `Warn` or `Strict`."""
+        if not self.cluster.version.has("ServerSideFieldValidation"):
+            return "Ignore"
+        return self.call.param("fieldValidation") or "Warn"
+
+    @property
     def traced(self) -> str:
         """The traceparent of what follows from this request, when it came with a valid one."""
         given = self.call.headers.get(TRACEPARENT, "")

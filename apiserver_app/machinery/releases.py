@@ -135,11 +135,13 @@ BEHAVIOURS: Mapping[str, Span] = {
     "EmbeddedStructsInPaths": Span(35),  # of a decode error
     "EmulationVersion": Span(33),  # in the answer of /version
     "FieldErrorsAsJSON": Span(34),  # bad values in the words of a refusal
+    "FieldValidationParameter": Span(23),  # fieldValidation, whatever it does
     "LabelKeysReworded": Span(35),  # and their lengths are in bytes
     "LegacyProvider": Span(27),  # /api is installed as one provider among the others
     "OIDCFlagsTogether": Span(30),  # an issuer needs a client id and the other way round
     "PortForwardWebsockets": Span(31),
     "ServerSideApply": Span(18),  # managedFields are kept
+    "ServerSideFieldValidation": Span(25),  # unknown fields are warned of, or refused
     "StructuredAuthenticationConfiguration": Span(30),
     "TranslateStreamCloseWebsocketRequests": Span(30),
     "ZeroCreationTimestampOmitted": Span(34),  # "creationTimestamp": null is left out

@@ -66,7 +66,7 @@ def _read(request: Request, into: str, taken: tuple[str, ...] = _BODIES) -> Obje
         if len(body) > bodies.PARTS_MAX:
             bodies.check_parts(message)
         return message
-    strict = request.call.param("fieldValidation") != "Ignore"
+    strict = request.field_validation != "Ignore"
     obj, request.duplicates = bodies.decode(body, kind, find_duplicates=strict, into=into)
     if obj is None:
         return {}
@@ -187,7 +187,7 @@ def check_strict(
     old: Object | None,
 ) -> list[str]:
     """What is unknown or doubled, in its order: warned of, or refused, as the client asks."""
-    mode = request.call.param("fieldValidation") or "Warn"
+    mode = request.field_validation
     if mode == "Ignore":
         return mistakes
     if request.verb == "patch":

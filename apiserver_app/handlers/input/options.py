@@ -15,6 +15,7 @@ from apiserver_app.machinery import client, errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import features
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.serializer import bodies as serialized
 
 MANAGER_BYTES_MAX = 128
@@ -26,7 +27,7 @@ _OPERATIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 
 
-def check(call: Call) -> None:
+def check(call: Call, release: Release) -> None:
     """Refuse what upstream refuses in the query of a create, update or patch."""
     errs: list[FieldError] = []
     if call.verb == "patch":
@@ -34,7 +35,7 @@ def check(call: Call) -> None:
     errs += _of_manager(call.param("fieldManager"))
     errs += _of_dry_run(call.params.get("dryRun") or ())
     validation = call.param("fieldValidation")
-    if validation not in _VALIDATIONS:
+    if validation not in _VALIDATIONS and release.has("FieldValidationParameter"):
         errs.append(errors.not_supported("fieldValidation", validation, _VALIDATIONS))
     if errs:
         raise errors.invalid("meta.k8s.io", _KINDS[call.verb], "", errs)

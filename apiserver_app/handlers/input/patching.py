@@ -160,7 +160,7 @@ def check_applied(request: Request) -> None:
     if not duplicates:
         return
     why = f"error converting YAML to JSON: {duplicates[0]}"
-    if request.call.param("fieldValidation") == "Strict":
+    if request.field_validation == "Strict":
         raise errors.bad_request(f"error strict decoding YAML: {why}")
     request.warnings += warnings([why])
 
@@ -187,7 +187,7 @@ def _invalid(value: str, why: str) -> ApiError:
 
 
 def _is_strict(request: Request) -> bool:
-    return request.call.param("fieldValidation") != "Ignore"
+    return request.field_validation != "Ignore"
 
 
 def _decoded(request: Request, body: bytes, prefix: str) -> Any:

@@ -49,7 +49,7 @@ class Write(Operation):
     def begin(self, request: Request) -> None:
         request.strategy = request.cluster.strategy(request.info)
         if request.call.outside:
-            options.check(request.call)
+            options.check(request.call, request.cluster.version)
 
     def read(self, request: Request) -> Object:
         """The object as its sender wants it, of no checked type yet."""

@@ -62,6 +62,8 @@ _FORCE = _param(
     "Take over fields that other managers own. Only for apply requests.",
     "boolean",
 )
+# parameters that not every release has, and the behaviour they come with
+_LATER = {"fieldValidation": "FieldValidationParameter"}
 _WRITE = [_DRY_RUN, _FIELD_MANAGER, _FIELD_VALIDATION]
 _SELECT = [
     _param("fieldSelector", "Restrict the list of returned objects by their fields."),
@@ -103,6 +105,8 @@ class Paths:
 
     def __init__(self, resources: kinds.Resources, group: str, version: str) -> None:
         self._resources = resources
+        has = resources.version.has
+        self._later = {name for name, behaviour in _LATER.items() if not has(behaviour)}
         self._root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         self._prefix = operation_prefix(group, version)
         self._tag = self._prefix[0].lower() + self._prefix[1 : -len(version)] + f"_{version}"
@@ -259,7 +263,7 @@ class Paths:
             "operationId": f"{word}{self._prefix}{scope}{info.kind}{name}{suffix}",
         }
         if params:
-            out["parameters"] = params
+            out["parameters"] = [each for each in params if each["name"] not in self._later]
         if verb == "patch":
             content = {"schema": components.reference(META + "Patch")}
             taken = [

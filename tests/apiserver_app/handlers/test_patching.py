@@ -211,6 +211,20 @@ def test_unknown_and_doubled_fields_of_a_patch_are_warned_of_or_refused(
     assert message.endswith(f": strict decoding error: {', '.join(found)}")
 
 
+@pytest.mark.parametrize("headers", [MERGE, STRATEGIC])
+def test_unknown_fields_are_dropped_in_silence_before_servers_validated_them(
+    headers: dict[str, str],
+) -> None:
+    session = bare_session(version="1.24")
+    assert session.request("POST", DEPLOYMENTS, DEPLOYMENT).status == 201
+    for query in ("", "fieldValidation=Strict"):
+        answer = patch(session, headers, DOUBLED, query)
+        assert (answer.status, header(answer, "Warning")) == (200, [])
+    assert patch(session, headers, DOUBLED, "fieldValidation=Odd").status == 422
+    before = bare_session(version="1.22")
+    assert before.request("POST", f"{CONFIGMAPS}?fieldValidation=Odd", configmap("b")).status == 201
+
+
 def test_fields_applied_twice_are_warned_of_or_refused(session: Session) -> None:
     body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied}\ndata:\n  k: v\n  k: w\n"
     path = f"{CONFIGMAPS}/applied"

@@ -68,6 +68,8 @@ def test_patch_takes_field_validation_and_names_its_kind() -> None:
     patch = swagger()["paths"][ITEM]["patch"]
     names = {parameter["name"] for parameter in patch["parameters"]}
     assert {"body", "dryRun", "fieldValidation"} <= names
+    before = orjson.loads(v2.as_json(Release(22)))["paths"][ITEM]["patch"]
+    assert {parameter["name"] for parameter in before["parameters"]} == names - {"fieldValidation"}
     assert patch["x-kubernetes-group-version-kind"]["kind"] == "Deployment"
 
 
