@@ -6,6 +6,7 @@ import ipaddress
 import itertools
 from typing import Any
 
+import orjson
 import pytest
 
 from lifecycle.hosting.scripted import Session
@@ -149,6 +150,136 @@ def test_the_running_container_leads_back_to_the_command(
     assert chain[2] == "replicaset create pods"
     assert chain[3] == "deployment create replicasets.apps"
     assert chain[4] == "script/1 create deployments.apps"
+
+
+def new_pods(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The writes that created the pods of the run, not those of the cluster."""
+    return [
+        record
+        for record in records
+        if record["kind"] == "write"
+        and (record["resource"], record["op"]) == ("pods", "create")
+        and record["namespace"] == "default"
+    ]
+
+
+def first_sync(records: list[dict[str, Any]], component: str, key: str) -> dict[str, Any]:
+    """How the first sync of an object ended."""
+    span = next(
+        record["seq"]
+        for record in records
+        if record["kind"] == "work" and (record["component"], record["key"]) == (component, key)
+    )
+    return next(record for record in records if record["kind"] == "done" and record["span"] == span)
+
+
+def test_a_new_deployment_looks_for_its_replica_sets_finds_none_and_creates_one(
+    records: list[dict[str, Any]],
+) -> None:
+    done = first_sync(records, "deployment", "default/nginx")
+    assert ["replicasets.apps", "controller", 2, 0] in done["looked"]
+    made = [
+        each for each in records if each["kind"] == "request" and each["parent"] == done["span"]
+    ]
+    assert [each["resource"] for each in made if each["verb"] == "create"] == [
+        "replicasets.apps", "events",
+    ]  # fmt: skip
+
+
+def test_a_new_replica_set_looks_for_its_pods_finds_none_and_creates_three(
+    records: list[dict[str, Any]],
+) -> None:
+    done = first_sync(records, "replicaset", "default/nginx-5869d7778c")
+    (found,) = [look[3] for look in done["looked"] if look[0] == "pods"]
+    assert found == 0
+    assert done["said"].startswith("wants 3, has 0: creates 3")
+
+
+def test_a_pod_is_born_pending_and_on_no_node(records: list[dict[str, Any]]) -> None:
+    born = [record["object"] for record in new_pods(records)]
+    assert len(born) == 3
+    assert [pod["status"]["phase"] for pod in born] == ["Pending"] * 3
+    assert not any("nodeName" in pod["spec"] for pod in born)
+    assert [
+        record["type"]
+        for record in records
+        if record["kind"] == "watch"
+        and record["rev"] in {each["rev"] for each in new_pods(records)}
+    ] == ["ADDED"] * 3
+
+
+def test_before_the_scheduler_etcd_holds_a_deployment_its_set_and_three_pending_pods() -> None:
+    session = Session()
+    session.cluster.role("scheduler", "stop")
+    assert session.request("POST", DEPLOYMENTS, deployment()).status == 201
+    session.wait(30)
+    kept = {
+        entry.key.removeprefix("/registry/"): entry.value
+        for entry in session.cluster.store.range("/registry/").entries
+        if "/default/nginx" in entry.key and "/events/" not in entry.key
+    }
+    places = sorted(key.split("/")[0] for key in kept)
+    assert places == ["deployments", "pods", "pods", "pods", "replicasets"]
+    waiting = [orjson.loads(kept[key]) for key in kept if key.startswith("pods/")]
+    assert [pod["status"]["phase"] for pod in waiting] == ["Pending"] * 3
+    assert not any("nodeName" in pod["spec"] for pod in waiting)
+
+
+def test_no_kubelet_touches_a_pod_that_is_not_bound_to_its_node(
+    run: Session, records: list[dict[str, Any]]
+) -> None:
+    node_of = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in pods(run)}
+    bound = {
+        record["name"]: record["seq"]
+        for record in records
+        if record["kind"] == "write" and record["subresource"] == "binding"
+    }
+    steps = [
+        record
+        for record in records
+        if record["kind"] == "kubelet" and record["pod"].startswith("default/")
+    ]
+    assert {step["pod"].removeprefix("default/") for step in steps} == set(node_of)
+    for step in steps:
+        name = step["pod"].removeprefix("default/")
+        assert step["node"] == node_of[name]
+        assert step["seq"] > bound[name]
+
+
+def test_controllers_look_into_their_caches_and_ask_the_server_for_nothing_they_watch(
+    run: Session, records: list[dict[str, Any]]
+) -> None:
+    controllers = ("deployment", "replicaset", "endpointslice", "endpoints", "scheduler")
+    since = run.begin  # type: ignore[attr-defined]
+    reads = [
+        record
+        for record in records
+        if record["kind"] == "request"
+        and record["seq"] > since
+        and record["client"] in controllers
+        and record["verb"] in ("get", "list", "watch")
+    ]
+    looks = sum(
+        look[2]
+        for record in records
+        if record["kind"] == "done" and record["seq"] > since
+        for look in record.get("looked", ())
+    )
+    assert reads == []
+    assert looks > 20
+
+
+def test_workers_begin_only_once_their_caches_are_synced(records: list[dict[str, Any]]) -> None:
+    first: dict[tuple[str, str], int] = {}
+    for record in records:
+        if record["kind"] == "component":
+            first.setdefault((record["name"], record["state"]), record["seq"])
+        elif record["kind"] == "work":
+            first.setdefault((record["component"], "work"), record["seq"])
+    worked = {name for name, what in first if what == "work"}
+    assert {"deployment", "replicaset", "endpoints", "scheduler", "kubelet/node-1"} <= worked
+    for name in worked:
+        assert first[name, "starting"] < first[name, "synced"] < first[name, "work"]
 
 
 def test_the_scheduler_tells_filters_scores_and_its_choice(records: list[dict[str, Any]]) -> None:
