@@ -112,11 +112,7 @@ class Edge:
     def _settle(self) -> None:
         """What is there by now stays; the page's files are made before anybody asks for them."""
         _settle_memory()
-        self._loop.run_in_executor(None, self._make_files)
-
-    def _make_files(self) -> None:
-        self._static.made.addresses()
-        memory.trim()
+        self._loop.run_in_executor(None, self._static.made.addresses)
 
     async def _start_worker(self) -> None:
         if self._prepared.worker is not None:

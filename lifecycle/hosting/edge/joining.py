@@ -12,7 +12,6 @@ Follows ECMA-262 section 16.2 (modules) and ECMA-426 (source maps).
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import posixpath
 import re
@@ -99,10 +98,6 @@ def sheet(root: Path, name: str) -> str:
     if "url(" in text:
         raise Unreadable(f"{name}: url() would lead elsewhere")
     return _SHEET_IMPORT.sub(lambda found: sheet(root, _beside(name, found[1])), text)
-
-
-def version(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _sheet_parts(text: str) -> Iterator[str]:

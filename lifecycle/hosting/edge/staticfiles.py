@@ -2,7 +2,7 @@
 
 Serves only regular files below one folder. Browsers revalidate them by ETag, so that a change on
 disk shows at the next reload. Text is packed once for all who take gzip. Below /static/joined is
-what pagefiles.py makes of them; by an address that names its version a browser may keep it.
+what making.py makes of them; by an address that names its version a browser may keep it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from apiserver_app.machinery import errors
-from lifecycle.hosting.edge import answers, pagefiles
+from lifecycle.hosting.edge import answers, making, pagefiles
 
 # listed here because the operating system's table may lack them or differ
 TYPES = {
@@ -32,7 +32,7 @@ TYPES = {
 }
 Messages = list[dict[str, Any]]
 
-PREFIX = pagefiles.PREFIX
+PREFIX = making.PREFIX
 KEPT = b"public, max-age=31536000, immutable"
 PACKED_TYPES = frozenset({".css", ".js", ".map", ".svg"})
 PACKED_MAX = 1000  # files; then all is packed anew
@@ -51,9 +51,9 @@ class StaticFiles:
         name = unquote(path[len(PREFIX) :])
         if method not in ("GET", "HEAD"):
             found = answers.messages_of(errors.method_not_allowed("", "static", method.lower()))
-        elif name.startswith(pagefiles.JOINED):
+        elif name.startswith(making.JOINED):
             # whoever comes first waits until it is made, nobody else
-            name = name.removeprefix(pagefiles.JOINED)
+            name = name.removeprefix(making.JOINED)
             found = _made(name, await asyncio.to_thread(self.made.find, name), scope)
         else:
             found = self._answer(name, scope)
@@ -89,7 +89,7 @@ class StaticFiles:
             return None
 
 
-def _made(name: str, made: pagefiles.Made | None, scope: dict[str, Any]) -> Messages:
+def _made(name: str, made: making.File | None, scope: dict[str, Any]) -> Messages:
     if made is None:
         return answers.messages_of(errors.path_not_found())
     is_named = scope["query_string"] == b"v=" + made.version.encode()

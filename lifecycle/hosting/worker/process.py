@@ -118,9 +118,10 @@ def main(arguments: Sequence[str]) -> int:
 def prepare(options: Options) -> None:
     """Django, and an up-to-date store without damage. Blocks; nothing is served yet. Raises
     ValueError."""
-    import django
+    from django.apps import apps
+    from django.conf import settings
 
-    django.setup()
+    apps.populate(settings.INSTALLED_APPS)  # setup() imports Django's mail for its logging, too
     from lifecycle.hosting import schema
 
     storecheck.check(options.data_dir)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.hosting.edge import joining, pagefiles, scripts
+from lifecycle.hosting.edge import joining, making, scripts
 from tests.lifecycle.hosting.edge import test_scripts
 from tests.tidy import sources
 
@@ -102,7 +102,7 @@ def test_what_the_page_does_not_do_is_refused_with_file_and_reason(
 
 def test_an_error_in_the_joined_page_leads_to_the_line_it_was_written_on(tmp_path: Path) -> None:
     """Of the page itself, which has no document here."""
-    file = joining.script(STATIC, pagefiles.SCRIPT, lambda name, _text: f"./{name}")["js/main.js"]
+    file = joining.script(STATIC, making.SCRIPT, lambda name, _text: f"./{name}")["js/main.js"]
     put(tmp_path, {"main.js": file.text, "main.js.map": file.source_map("/static/")})
     written = (STATIC / "js/main.js").read_text().splitlines()
     line = next(at for at, text in enumerate(written, 1) if "document.getElementById" in text)
@@ -114,7 +114,7 @@ def test_an_error_in_the_joined_page_leads_to_the_line_it_was_written_on(tmp_pat
 
 
 def test_each_line_of_the_joined_page_names_its_file_and_line() -> None:
-    file = joining.script(STATIC, pagefiles.SCRIPT, lambda name, _text: name)["js/main.js"]
+    file = joining.script(STATIC, making.SCRIPT, lambda name, _text: name)["js/main.js"]
     lines = file.text.split("\n")
     known = 0
     for text, origin in zip(lines, file.origins(), strict=False):
@@ -129,7 +129,7 @@ def test_each_line_of_the_joined_page_names_its_file_and_line() -> None:
 
 
 def test_the_joined_page_is_a_program() -> None:
-    files = joining.script(STATIC, pagefiles.SCRIPT, lambda name, _text: name)
+    files = joining.script(STATIC, making.SCRIPT, lambda name, _text: name)
     assert sorted(files) == ["js/i18n/chinese.js", "js/i18n/english.js", "js/main.js"]
     pairs = [[name, file.text, file.text] for name, file in files.items()]
     assert test_scripts.differing(pairs) == []

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from lifecycle.hosting.edge import pagefiles
+from lifecycle.hosting.edge import making, pagefiles
 from tests.lifecycle.hosting.running import Demo
 from tests.tidy import sources
 
@@ -45,11 +47,43 @@ def test_what_cannot_be_joined_is_served_file_by_file_until_it_can(root: Path) -
 
     (root / "js/main.js").write_text(written + "if (1) {\n")
 
-    assert files.addresses() == files.addresses() == pagefiles.Addresses()
+    assert files.addresses() == files.addresses() == making.Addresses()
     assert files.find("js/main.js") is None
     assert said == [f"the page is served file by file: js/main.js: line {line}: {{ is not closed"]
     (root / "js/main.js").write_text(written)
     assert files.addresses() == joined
+
+
+def test_files_are_made_in_another_process_and_without_one_in_place(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+    here = making.here
+
+    def counted(folder: Path) -> making.Made:
+        asked.append(folder)
+        return here(folder)
+
+    monkeypatch.setattr(making, "here", counted)
+    apart = making.apart(root)
+    assert (asked, apart) == ([], here(root))
+
+    monkeypatch.setattr(sys, "executable", str(root / "no such program"))
+    assert (making.apart(root), asked) == (apart, [root])
+
+
+def test_the_edge_keeps_nothing_of_what_joins_the_files() -> None:
+    code = "import sys; from lifecycle.hosting import serving; print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=sources.ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    loaded = ended.stdout.split()
+    assert "lifecycle.hosting.edge.making" in loaded
+    assert "lifecycle.hosting.edge.joining" not in loaded
 
 
 def test_joined_files_are_kept_for_good_by_their_version_and_asked_for_without_it(
