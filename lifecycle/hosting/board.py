@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from apiserver_app.machinery.kernel import LABEL_BYTES
 
-IDLE, STEP, COMMIT = 0, 1, 2  # the worker waits; takes steps; makes them durable
+IDLE, STEP, COMMIT = 0, 1, 2  # the worker waits; takes steps; makes them durable, or tidies up
 PHASE = LABEL_BYTES
 STACKS = 4096  # where they begin
 STACKS_BYTES_MAX = 8192

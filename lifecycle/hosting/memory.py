@@ -15,6 +15,7 @@ YOUNG_MAX = 10_000  # objects that a collection looks at: some milliseconds
 # new objects, before all are looked at again, which takes a tenth of a second: so many at least,
 # and this part of all when there is nothing else to do
 GROWN_MIN, SHARE = 100_000, 4
+COUNTED = 8  # times, at most, until they have become so many
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # glibc's malloc.h
 TRIM_BYTES, MAPPED_BYTES = 1 << 20, 256 << 10
@@ -51,11 +52,15 @@ class Collector:
     """Collects garbage little by little, so that nobody waits for it long.
 
     What a collection finds alive lives long (caches, indexes) and is not looked at again until it
-    has grown by a share of all: then what has died in it since is found, too.
+    has grown by a share of all: then what has died in it since is found, too. What has been freed
+    meanwhile, as most that is replaced, does not count: it is seen when all are counted, which
+    takes a hundredth of the time.
     """
 
     def __init__(self) -> None:
-        self._alive = self._grown = 0
+        self._alive = 0  # when all were looked at
+        self._grown = 0  # by so many, when they were last counted
+        self._since = 0  # what came since then
 
     def start(self) -> None:
         """What starting left is looked at with all else, later: somebody waits for the start."""
@@ -72,11 +77,13 @@ class Collector:
         young = gc.get_count()[0]
         if young <= YOUNG_MAX:
             return
-        self._grown += young - gc.collect(1)
-        if self._grown > max(GROWN_MIN, self._alive // (SHARE if idle else 1)):
-            self._all()
-        else:
-            gc.freeze()
+        self._since += young - gc.collect(1)
+        gc.freeze()
+        most = max(GROWN_MIN, self._alive // (SHARE if idle else 1))
+        if self._since > max(most - self._grown, most // COUNTED):
+            self._grown, self._since = gc.get_freeze_count() - self._alive, 0
+            if self._grown > most:
+                self._all()
         if idle:
             trim()
 

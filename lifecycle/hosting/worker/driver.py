@@ -230,7 +230,9 @@ class Driver:
             if self._make_forks():
                 idle = False
             if self._collector is not None:
+                self._board[board.PHASE] = board.COMMIT  # of thousands of nodes it may take long
                 self._collector.tidy(idle=idle)
+                self._board[board.PHASE] = board.IDLE
 
     def _make_forks(self) -> bool:
         """A slice of it; whether there was anything to make."""

@@ -51,6 +51,29 @@ def test_cycles_that_die_after_they_were_frozen_are_found_in_the_end(
     assert gc.get_freeze_count() > 0
 
 
+def test_what_is_replaced_is_no_reason_to_look_at_all(collector: memory.Collector) -> None:
+    looks: list[int] = []
+
+    def look(phase: str, about: dict[str, int]) -> None:
+        if phase == "start" and about["generation"] == 2:
+            looks.append(gc.get_freeze_count())
+
+    gc.callbacks.append(look)
+    try:
+        kept: dict[int, list[int]] = {}
+        for number in range(60_000):  # twelve times what may come anew
+            kept[number % 1_000] = [number]
+            if number % 1_000 == 999:
+                collector.tidy(idle=True)
+        assert looks == []
+        more = [[number] for number in range(6_000)]
+        collector.tidy(idle=True)
+        collector.tidy(idle=True)
+        assert len(looks) == 1 and len(more) == 6_000
+    finally:
+        gc.callbacks.remove(look)
+
+
 FLOOD = """
 from lifecycle.hosting import memory
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lifecycle.hosting.scripted import Session
+from apiserver_app.etcd.backend import MemoryBackend
+from lifecycle.cluster.composition import Cluster
+from lifecycle.hosting import board, memory
+from lifecycle.hosting.scripted import Session, default_inputs
+from lifecycle.hosting.worker.clock import MAX
+from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.hosting.worker.control import ControlError, Controls
 from lifecycle.hosting.worker.driver import Driver
 from tests.apiserver_app.cluster import bare_session
@@ -84,3 +90,26 @@ def test_an_action_that_fails_is_answered_and_so_are_those_behind_it(session: Se
     answers = {one[1]: one for one in sent if one[0] == "ctlr"}
     assert answers[1][2] is False and "ZeroDivisionError" in answers[1][3]["error"]
     assert answers[2][2] is True and ("bug", "state") in sent
+
+
+def test_garbage_is_collected_while_the_board_says_that_it_may_take_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written, phases = bytearray(board.STACKS), []
+
+    class Looks(memory.Collector):
+        def start(self) -> None:
+            pass
+
+        def tidy(self, *, idle: bool) -> None:
+            phases.append(written[board.PHASE])
+
+    monkeypatch.setattr(memory, "Collector", Looks)
+    cluster = Cluster(default_inputs(nodes=0), MemoryBackend())
+    host = ClusterHost(cluster, time.monotonic, mode=MAX, speed=1.0)
+    loop = asyncio.new_event_loop()
+    driver = Driver(loop, {"demo": host}, lambda messages: None)
+    driver.start(lambda *role: None, written=written)
+    driver.drive()
+    loop.close()
+    assert phases == [board.COMMIT] and written[board.PHASE] == board.IDLE
