@@ -33,7 +33,7 @@ _GROUPS = {
     "admissionregistration.k8s.io": 16700, "scheduling.k8s.io": 16600,
     "coordination.k8s.io": 16500, "node.k8s.io": 16300, "discovery.k8s.io": 16200,
     "flowcontrol.apiserver.k8s.io": 16100, "internal.apiserver.k8s.io": 16000,
-    "settings.k8s.io": 16700, "resource.k8s.io": 15900, "storagemigration.k8s.io": 15800,
+    "settings.k8s.io": 16700, "resource.k8s.io": 16200, "storagemigration.k8s.io": 15800,
 }  # fmt: skip
 # versions with an unusual priority
 _VERSIONS = {
@@ -45,6 +45,9 @@ _VERSIONS = {
     ("flowcontrol.apiserver.k8s.io", "v1beta3"): 18,
     ("flowcontrol.apiserver.k8s.io", "v1beta2"): 15,
     ("flowcontrol.apiserver.k8s.io", "v1beta1"): 12,
+    ("resource.k8s.io", "v1"): 21,
+    ("resource.k8s.io", "v1beta2"): 15,
+    ("resource.k8s.io", "v1alpha3"): 1,
 }
 
 

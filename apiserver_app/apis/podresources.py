@@ -24,8 +24,27 @@ def add(into: Amounts, more: Amounts) -> None:
 
 
 def pod_total(spec: Object, field: str, *, overhead: bool = False) -> Amounts:
-    """The pod's `requests` or `limits`: the sum of the containers and sidecars, or the largest init
-    container with the sidecars started before it, whichever is more."""
+    """The pod's `requests` or `limits`: what it says of the whole pod, else what its containers
+    come to."""
+    total = of_containers(spec, field)
+    for name, quantity in amounts((spec.get("resources") or {}).get(field)).items():
+        if is_for_whole_pods(name):
+            total[name] = quantity
+    if overhead:
+        for name, quantity in amounts(spec.get("overhead")).items():
+            if field == "requests" or name in total:
+                add(total, {name: quantity})
+    return total
+
+
+def is_for_whole_pods(name: str) -> bool:
+    """Whether a resource may be asked for by a pod as a whole."""
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
+
+
+def of_containers(spec: Object, field: str) -> Amounts:
+    """The sum of the containers and sidecars, or the largest init container with the sidecars
+    started before it, whichever is more."""
     total: Amounts = {}
     for container in spec.get("containers") or ():
         add(total, _of(container, field))
@@ -42,10 +61,6 @@ def pod_total(spec: Object, field: str, *, overhead: bool = False) -> Amounts:
             add(peak, sidecars)
         _raise_to(largest, peak)
     _raise_to(total, largest)
-    if overhead:
-        for name, quantity in amounts(spec.get("overhead")).items():
-            if field == "requests" or name in total:
-                add(total, {name: quantity})
     return total
 
 

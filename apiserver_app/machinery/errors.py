@@ -62,6 +62,17 @@ class GoText(str):
     """A bad value already formatted in Go's %#v syntax, as structs need it."""
 
 
+class GoStruct(GoText):
+    """One with pointers, whose text does not say what JSON says."""
+
+    value: Any
+
+    def __new__(cls, text: str, value: Any) -> GoStruct:
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
+
+
 # stands for a bad value that the message does not print
 OMITTED = GoText("")
 
@@ -114,6 +125,8 @@ def go_value(value: Any) -> str:
 
 def json_value(value: Any) -> str:
     """Formats a value as a field error prints it since 1.34: maps, lists and structs as JSON."""
+    if isinstance(value, GoStruct):
+        return goprinted.to_json(value.value)
     if isinstance(value, GoText):
         return goprinted.as_json(value)
     if value is None or isinstance(value, (dict, list)):

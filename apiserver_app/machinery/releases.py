@@ -146,35 +146,49 @@ BEHAVIOURS: Mapping[str, Span] = {
     "TranslateStreamCloseWebsocketRequests": Span(30),
     "ZeroCreationTimestampOmitted": Span(34),  # "creationTimestamp": null is left out
     # kinds
+    "AppArmorAnnotations": Span(30, 33),  # of what fields say, for older kubelets
     "AppArmorFields": Span(30),
+    "AttachersValidatedOnce": Span(36),
     "ClusterTrustBundleProjection": NOT_YET,
+    "ContainerRestartRules": Span(35),
     "ContainerStopSignals": NOT_YET,
     "DRAAdminAccess": Span(34),
     "DRADeviceTaints": Span(36),
     "DRAPrioritizedList": Span(34),
     "DynamicResourceAllocation": Span(34),
     "EndpointsDeprecation": Span(33),
+    "EnvFiles": Span(35),
     "GenericWorkload": NOT_YET,
     "HeadlessServiceWarnings": Span(34),
+    "HostUsersReworded": Span(34),
+    "HostnameOverride": Span(35),
     "ImageVolume": Span(35),
     "MatchLabelKeysInPodAffinity": Span(31),
     "MaxUnavailableStatefulSet": NOT_YET,
     "MutableCSINodeAllocatableCount": Span(35),
     "PodCertificateRequest": NOT_YET,
+    "PodLifecycleSleepActionAllowZero": Span(33),
     "PodGeneration": Span(33),  # metadata.generation follows the pod's spec
     "PodLevelResources": Span(34),
+    "ProcMountType": Span(33),
     "PodSecurityPolicyRefusalReworded": Span(20),
     "PreferSameTrafficDistribution": Span(34),
+    "RelaxedDNSSearchValidation": Span(33),
     "RelaxedServiceNameValidation": Span(36),
+    "RestartAllContainersOnContainerExits": Span(36),
     "SELinuxChangePolicy": Span(33),
     "ScaleTargetVersionValidation": Span(34),
     "ServiceAccountNodeAudienceRestriction": Span(32),
     "StatefulSetTemplateValidation": Span(34),
     "StorageClassUpdatesReworded": Span(36),
+    "StrictIPCIDRValidation": Span(36),
     "SupplementalGroupsPolicy": Span(33),
+    "TolerationsOfRuntimeClasses": Span(35),  # their paths are right
+    "TolerationsKnowComparisons": Span(35),  # and refuse them, as the gate is off
     "UpdatesValidatedOnce": Span(36),  # a cause of a refused update is told less often
     "UserNamespacesSupport": Span(33),
     "VolumeAttributesClass": Span(34),
+    "VolumeAttributesClassScope": Span(33),  # of quotas
     # controllers, scheduler, kubelet
     "CollectsAtResourceVersion": Span(34),  # what the garbage collector deletes is as it was read
     "EndpointsManagedByLabel": Span(33),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver_app.machinery.meta import ResourceInfo
+from apiserver_app.machinery.releases import DEFAULT, Release
 from apiserver_app.registry.admissionregistration import admissionpolicy, webhookconfiguration
 from apiserver_app.registry.apiextensions import customresourcedefinition
 from apiserver_app.registry.apiregistration import apiservice
@@ -161,7 +162,7 @@ OLD_KINDS: tuple[tuple[str, type[Strategy]], ...] = (
 
 
 def strategies(
-    resources: Sequence[ResourceInfo],
+    resources: Sequence[ResourceInfo], release: Release = DEFAULT
 ) -> dict[tuple[str, str, str], Strategy]:
     """A strategy for every resource, by group, version and plural."""
     classes = dict(KINDS)
@@ -173,5 +174,6 @@ def strategies(
         if (info.api_version, info.kind) in v1beta1.TO:
             hub = hubs[info.storage]
             strategy = OldStrategy(info, old_classes.get(hub.key, Strategy)(hub))
+        strategy.release = release
         out[info.group, info.version, info.plural] = strategy
     return out

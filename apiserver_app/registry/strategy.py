@@ -20,7 +20,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object, ResourceInfo, User
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.reader import Reader
-from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.releases import DEFAULT, Release
 from apiserver_app.registry.validation import objectmeta
 
 
@@ -61,6 +61,8 @@ class Strategy:
     # (DefaultGarbageCollectionPolicy), and what is warned of then
     orphans_dependents = False
     orphan_warning = ""
+    # the release that it serves, for defaults, which know no Context
+    release: Release = DEFAULT
     # whether `?fieldSelector=` may name metadata.namespace
     selects_namespace = True
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from apiserver_app.apis import restartpolicy
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri.services import ContainerRecord
@@ -172,14 +173,12 @@ def phase_of(
     terminal: bool = False,
 ) -> str:
     """Pending, Running, Succeeded or Failed."""
-    policy = pod["spec"].get("restartPolicy", "Always")
     pending = False
     for container in init:
         if container.kind == SIDECAR:
             pending = pending or not (container.started or container.terminated or container.last)
         elif not container.succeeded:
-            failed = container.terminated or container.last.get("terminated")
-            if failed and failed["exitCode"] != 0 and policy == "Never":
+            if _is_failed(container) and not _starts_again(pod, container, "initContainers"):
                 return "Failed"
             pending = True
     if (pending and not any_started(main)) or any(_never_ran(container) for container in main):
@@ -189,11 +188,22 @@ def phase_of(
         return "Running"
     if terminal:
         return "Succeeded" if all(container.succeeded for container in main) else "Failed"
-    if policy == "Always":
+    if any(_starts_again(pod, container, "containers") for container in main):
         return "Running"
-    if all(container.succeeded for container in main):
-        return "Succeeded"
-    return "Failed" if policy == "Never" else "Running"
+    return "Succeeded" if all(container.succeeded for container in main) else "Failed"
+
+
+def _is_failed(container: ContainerState) -> bool:
+    ended = container.terminated or container.last.get("terminated") or {}
+    return bool(ended.get("exitCode"))
+
+
+def _starts_again(pod: Object, container: ContainerState, group: str) -> bool:
+    """Whether one that ended is on its way to another start."""
+    ended = container.terminated or container.last.get("terminated") or {}
+    spec = pod["spec"]
+    own: Object = next((one for one in spec.get(group) or () if one["name"] == container.name), {})
+    return restartpolicy.restarts(own, spec, ended.get("exitCode", 1))
 
 
 def any_started(main: Sequence[ContainerState]) -> bool:

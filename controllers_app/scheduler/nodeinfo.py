@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from apiserver_app.apis.podresources import is_for_whole_pods
 from apiserver_app.machinery import meta, releases
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
@@ -186,7 +187,8 @@ def pod_requests(
     pod: Object, given: Mapping[str, Amounts] | None = None, *, nonzero: bool = False
 ) -> Amounts:
     """Containers add up; init containers run one after another, so the largest counts; sidecars
-    (init containers that restart always) stay beside what comes after them. `given` is what
+    (init containers that restart always) stay beside what comes after them. What is asked for the
+    whole pod counts instead. `given` is what
     containers count as while they are resized, by their names."""
     spec = pod["spec"]
     total: Amounts = {}
@@ -206,6 +208,9 @@ def pod_requests(
             _add(together, sidecars)
             _raise(peak, together)
     _raise(total, peak)
+    for name, text in ((spec.get("resources") or {}).get("requests") or {}).items():
+        if is_for_whole_pods(name):
+            total |= amounts({name: text})
     if spec.get("overhead"):
         _add(total, amounts(spec["overhead"]))
     return total

@@ -282,7 +282,7 @@ class Cluster:
     def _context(self) -> ClusterContext:
         given, state = self.inputs.flags, self.state
         types = scheme.Types(self.version)
-        stored = strategies.strategies(self.resources.all)
+        stored = strategies.strategies(self.resources.all, self.resources.version)
         counting = counters.Counters()
         admitting = configured.admission(
             given,

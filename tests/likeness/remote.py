@@ -46,7 +46,7 @@ class Remote:
 
     def __call__(self, call: Call) -> tuple[int, Any]:
         body = None if call.body is None else json.dumps(call.body, separators=(",", ":")).encode()
-        headers = {"Accept": "application/json", "Content-Type": call.type, **self.headers}
+        headers = {"Accept": call.accept, "Content-Type": call.type, **self.headers}
         try:
             self.connection.request(call.verb, call.path, body, headers)
             answer = self.connection.getresponse()

@@ -35,7 +35,7 @@ class Asked:
 
     def __call__(self, call: Call) -> tuple[int, Any]:
         body = None if call.body is None else json.dumps(call.body, separators=(",", ":")).encode()
-        headers = {"accept": "application/json", "content-type": call.type}
+        headers = {"accept": call.accept, "content-type": call.type}
         answer = self._session.request(call.verb, call.path, body, headers=headers, settle=False)
         if not answer.done:
             self._session.settle()

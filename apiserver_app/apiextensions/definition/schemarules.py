@@ -365,7 +365,9 @@ def _defaults(node: Node, at: str) -> Errors:
         if pruning.prune(value, structural.as_root(node) if node.embedded else node):
             text = "must not have unknown fields"
             errs.append(errors.invalid_value(f"{at}.default", govalues.printed(node.default), text))
-        errs += validation.validate(node.default, node.source, prefix=f"{at}.default")
+        errs += validation.validate(
+            node.default, node.source, prefix=f"{at}.default", every_format=True
+        )
     if node.items is not None:
         errs += _defaults(node.items, f"{at}.items")
     for name, child in node.properties.items():

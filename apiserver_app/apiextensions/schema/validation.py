@@ -33,9 +33,17 @@ _TYPES: tuple[tuple[type, str], ...] = (
 _FORMATS = {"integer": "int64", "number": "float64"}  # of values, by their type
 
 
-def validate(value: Any, schema: Schema, old: Any = ABSENT, prefix: str = "") -> list[FieldError]:
-    """The errors of a value under the schema. `prefix` is the path of the value."""
-    checked = _Check(prefix)
+def validate(
+    value: Any,
+    schema: Schema,
+    old: Any = ABSENT,
+    prefix: str = "",
+    *,
+    every_format: bool = False,
+) -> list[FieldError]:
+    """The errors of a value under the schema. `prefix` is the path of the value. `every_format`: a
+    number of another type does not fit a format either that custom resources ignore."""
+    checked = _Check(prefix, every_format)
     checked.node(value, schema, "", old)
     return checked.errs
 
@@ -44,10 +52,11 @@ class _Check:
     """The errors so far, and the number of passed checks: of failed alternatives the one that
     passed most is reported."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, every_format: bool) -> None:
         self.errs: list[FieldError] = []
         self.count = 0
         self._prefix = prefix
+        self._every_format = every_format
 
     def node(self, value: Any, schema: Schema, path: str, old: Any = ABSENT) -> None:
         before = len(self.errs)
@@ -87,7 +96,8 @@ class _Check:
             return
         is_number = "number" in allowed or "integer" in allowed
         form = schema.get("format") or ""
-        if isinstance(value, (str, list)) and not is_number and form and formats.is_known(form):
+        is_format = form and (self._every_format or formats.is_known(form))
+        if isinstance(value, (str, list)) and not is_number and is_format:
             return  # the format is checked instead
         kind = next(name for type_, name in _TYPES if isinstance(value, type_))
         if kind in allowed or (kind == "integer" and "number" in allowed):
@@ -95,7 +105,7 @@ class _Check:
         if kind == "number" and "integer" in allowed and value.is_integer():
             return
         self.count -= 1
-        if form and formats.is_known(form) and not isinstance(value, (str, list)):
+        if is_format and not isinstance(value, (str, list)):
             self._mistyped(path, form, _FORMATS.get(kind, ""))
         else:
             self._mistyped(path, ",".join(allowed), kind)
@@ -219,7 +229,7 @@ class _Check:
     def _tries(self, schemas: Sequence[Schema], value: Any, path: str, old: Any) -> list[_Check]:
         out = []
         for schema in schemas:
-            attempt = _Check(self._prefix)
+            attempt = _Check(self._prefix, self._every_format)
             attempt._node(value, schema, path, old)
             out.append(attempt)
         return out

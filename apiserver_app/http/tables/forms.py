@@ -11,6 +11,7 @@ from typing import Any
 
 from apiserver_app.http.tables import cluster, network, pods, policy, storage, workloads
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Span
 
 Row = Callable[[Object, int], list[Any]]
 
@@ -96,6 +97,47 @@ SINCE: dict[str, dict[str, int]] = {
     "persistentvolumes": {"VolumeAttributesClass": 29},
     "priorityclasses.scheduling.k8s.io": {"PreemptionPolicy": 32},
 }
+# columns that are no more: the minor version that has it last
+UNTIL: dict[str, dict[str, int]] = {"serviceaccounts": {"Secrets": 34}}
+# columns that stood in another order: the last minor version, and the order
+ORDER: dict[str, tuple[int, tuple[int, ...]]] = {"resourcequotas": (32, (0, 3, 1, 2))}
+# columns that are described as the release publishes a field, in the releases that say otherwise
+# than `columns.json`
+PUBLISHED: dict[str, dict[str, tuple[Span, str, str]]] = {
+    "controllerrevisions.apps": {"Revision": (Span(36), "apps.v1.ControllerRevision", "revision")},
+    "csidrivers.storage.k8s.io": {
+        "AttachRequired": (Span(34), "storage.v1.CSIDriverSpec", "attachRequired"),
+    },
+    "daemonsets.apps": {
+        "Ready": (Span(36), "apps.v1.DaemonSetStatus", "numberReady"),
+        "Selector": (Span(36), "apps.v1.DaemonSetSpec", "selector"),
+    },
+    "deployments.apps": {
+        "Up-to-date": (Span(until=32), "apps.v1.DeploymentStatus", "updatedReplicas"),
+        "Available": (Span(until=32), "apps.v1.DeploymentStatus", "availableReplicas"),
+        "Selector": (Span(36), "apps.v1.DeploymentSpec", "selector"),
+    },
+    "endpointslices.discovery.k8s.io": {
+        "AddressType": (Span(36), "discovery.v1.EndpointSlice", "addressType"),
+        "Ports": (Span(36), "discovery.v1.EndpointSlice", "ports"),
+    },
+    "horizontalpodautoscalers.autoscaling": {
+        "Targets": (Span(36), "autoscaling.v2.HorizontalPodAutoscalerSpec", "metrics"),
+    },
+    "networkpolicies.networking.k8s.io": {
+        "Pod-Selector": (Span(36), "networking.v1.NetworkPolicySpec", "podSelector"),
+    },
+    "replicasets.apps": {
+        "Desired": (Span(until=32), "apps.v1.ReplicaSetSpec", "replicas"),
+        "Current": (Span(until=32), "apps.v1.ReplicaSetStatus", "replicas"),
+        "Selector": (Span(36), "apps.v1.ReplicaSetSpec", "selector"),
+    },
+}
+# the last release that describes a column so
+FORMER: dict[str, dict[str, tuple[int, str]]] = {
+    "replicasets.apps": {"Ready": (32, "The number of ready replicas for this replica set.")},
+}
+MISSPELT = (35, "configration", "configuration")  # until then, and what it is since
 # rows that were written otherwise before a minor version
 BEFORE: dict[str, tuple[int, Row]] = {
     "horizontalpodautoscalers.autoscaling": (30, workloads.autoscaler_of_the_past),

@@ -19,8 +19,9 @@ from apiserver_app.http import encode
 from apiserver_app.http.tables import customresources, forms, pods, policy
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Custom, Object
-from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.releases import NOT_YET, Release
 from apiserver_app.machinery.serializer import compact
+from apiserver_app.machinery.types import published
 from apiserver_app.registry.apps.daemonset import TEMPLATE_GENERATION
 
 _COLUMNS_FILE = Path(__file__).with_name("columns.json")
@@ -34,18 +35,45 @@ def columns(key: str, release: Release = _NEWEST) -> tuple[Object, ...]:
     is the version of Kubernetes; without one they are today's."""
     listed, docs = _columns_file()
     form = forms.form_of(key)
-    since = forms.SINCE.get(form, {})
     return tuple(
         {
             "name": name,
             "type": kind,
             "format": format_,
-            "description": docs.get(description, description),
+            "description": _described(form, name, docs.get(description, description), release),
             "priority": priority,
         }
-        for name, kind, format_, description, priority in listed[form]
-        if release.minor >= since.get(name, 0)
+        for name, kind, format_, description, priority in (
+            listed[form][index] for index in _places(form, release)
+        )
     )
+
+
+def _places(form: str, release: Release) -> list[int]:
+    """Where the columns that a release has stand among all; without a release it has them all."""
+    names = [name for name, *_ in _columns_file()[0][form]]
+    if release == _NEWEST:
+        return [*range(len(names))]
+    since, until = forms.SINCE.get(form, {}), forms.UNTIL.get(form, {})
+    last, order = forms.ORDER.get(form, (0, ()))
+    return [
+        index
+        for index in (order if release.minor <= last else range(len(names)))
+        if since.get(names[index], 0) <= release.minor <= until.get(names[index], 999)
+    ]
+
+
+def _described(form: str, name: str, text: str, release: Release) -> str:
+    if release == _NEWEST:
+        return text
+    span, definition, field = forms.PUBLISHED.get(form, {}).get(name, (NOT_YET, "", ""))
+    if span.includes(release):
+        return published.description(release, f"io.k8s.api.{definition}", field)
+    until, former = forms.FORMER.get(form, {}).get(name, (0, ""))
+    if release.minor <= until:
+        return former
+    later, wrong, right = forms.MISSPELT
+    return text.replace(wrong, right) if release.minor >= later else text
 
 
 def row(key: str, obj: Object, now: int) -> list[Any]:
@@ -162,17 +190,18 @@ def _encoded_columns(form: str, release: Release) -> bytes:
 
 @functools.cache
 def _row_of(form: str, release: Release) -> forms.Row:
-    """What writes the rows of a form, without the columns that a version does not have yet."""
+    """What writes the rows of a form, without the columns that a version does not have."""
     until, old = forms.BEFORE.get(form, (0, forms.FORMS[form]))
     write = old if release.minor < until else forms.FORMS[form]
-    since = forms.SINCE.get(form, {})
-    names = [name for name, *_ in _columns_file()[0][form]]
-    late = [index for index, name in enumerate(names) if release.minor < since.get(name, 0)]
-    if not late:
+    places = _places(form, release)
+    if places == _places(form, _NEWEST):
         return write
-    return lambda obj, now: [
-        cell for index, cell in enumerate(write(obj, now)) if index not in late
-    ]
+
+    def rearranged(obj: Object, now: int) -> list[Any]:
+        cells = write(obj, now)
+        return [cells[place] for place in places]
+
+    return rearranged
 
 
 def metadata_of(obj: Object) -> Object:

@@ -89,6 +89,22 @@ def paths_of(version: Release) -> tuple[pathlib.Path, ...]:
     return (found, _OLD) if version < _PUBLISHED_SINCE else (found,)
 
 
+class _Described(msgspec.Struct, gc=False):
+    description: str = ""
+    properties: dict[str, _Described] | None = None
+
+
+class _Texts(msgspec.Struct, gc=False):
+    defs: dict[str, _Described] = msgspec.field(name="$defs")
+
+
+@functools.lru_cache(maxsize=64)
+def description(version: Release, definition: str, field: str) -> str:
+    """What a version publishes of a field. Reads the whole document: a few are asked for, once."""
+    found = msgspec.json.decode(path_of(version).read_bytes(), type=_Texts).defs[definition]
+    return (found.properties or {})[field].description
+
+
 @functools.lru_cache(maxsize=4)
 def path_of(version: Release) -> pathlib.Path:
     """The document of a version, or of the nearest one there is."""

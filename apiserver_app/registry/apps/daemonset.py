@@ -97,7 +97,7 @@ class DaemonSetStrategy(workload.WorkloadStrategy):
             text = "empty selector is invalid for daemonset"
             printed = gosyntax.label_selector(value)
             errs.append(errors.invalid_value("spec.selector", printed, text))
-        validation.validate_template(template, "spec.template", errs)
+        validation.validate_template(template, "spec.template", ctx.version, errs)
         workload.always(template, "spec.template", "DaemonSet", errs)
         checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
         _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy", errs)

@@ -66,7 +66,7 @@ class DeploymentStrategy(workload.WorkloadStrategy):
         spec = obj["spec"]
         checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
         workload.selector(spec, "spec", "deployment", errs)
-        workload.template(spec, "spec", "ReplicaSet", errs, "invalid label selector")
+        workload.template(spec, "ReplicaSet", ctx.version, errs, "invalid label selector")
         _strategy(spec.get("strategy") or {}, "spec.strategy", errs)
         ready = spec.get("minReadySeconds") or 0
         checks.not_negative(ready, "spec.minReadySeconds", errs)

@@ -26,7 +26,7 @@ class ReplicaSetStrategy(workload.ReplicaStrategy):
         checks.not_negative(spec.get("replicas"), "spec.replicas", errs)
         checks.not_negative(spec.get("minReadySeconds"), "spec.minReadySeconds", errs)
         workload.selector(spec, "spec", "deployment", errs)
-        workload.template(spec, "spec", "ReplicaSet", errs, "invalid label selector")
+        workload.template(spec, "ReplicaSet", ctx.version, errs, "invalid label selector")
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:

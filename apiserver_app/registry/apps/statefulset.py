@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import persistentvolumeclaim, workload
@@ -90,7 +91,8 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         super().prepare_for_update(ctx, obj, old)
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        return self._validate(obj, True, whole=ctx.version.has("StatefulSetTemplateValidation"))
+        whole = ctx.version.has("StatefulSetTemplateValidation")
+        return self._validate(ctx, obj, True, whole=whole)
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         warnings = super().warnings(ctx, obj, old)
@@ -102,7 +104,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
             )
         return warnings
 
-    def _validate(self, obj: Object, fresh: bool, *, whole: bool) -> list[FieldError]:
+    def _validate(self, ctx: Context, obj: Object, fresh: bool, *, whole: bool) -> list[FieldError]:
         """`whole`: the templates of pods and claims as well, all of them."""
         errs: list[FieldError] = []
         spec = obj["spec"]
@@ -128,7 +130,7 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         if fresh and spec.get("serviceName"):
             checks.named(spec["serviceName"], "spec.serviceName", names.dns1123_label_errors, errs)
         workload.selector(spec, "spec", "statefulset", errs)
-        _template(spec, whole, errs)
+        _template(spec, whole, ctx.version, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -136,8 +138,8 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         if spec == before:
             return []
         whole = ctx.version.has("StatefulSetTemplateValidation")
-        whole = whole and not self._validate(old, False, whole=True)
-        errs = self._validate(obj, False, whole=whole)
+        whole = whole and not self._validate(ctx, old, False, whole=True)
+        errs = self._validate(ctx, obj, False, whole=whole)
         fixed = {key: value for key, value in spec.items() if key not in _MUTABLE}
         if fixed != {key: value for key, value in before.items() if key not in _MUTABLE}:
             errs.append(errors.forbidden_value("spec", _REFUSED))
@@ -195,7 +197,9 @@ def _as_of_a_pod(spec: Mapping[str, Any], template: Mapping[str, Any]) -> dict[s
     return {**template, "spec": inside}
 
 
-def _template(spec: Mapping[str, Any], whole: bool, errs: list[FieldError]) -> None:
+def _template(
+    spec: Mapping[str, Any], whole: bool, release: Release, errs: list[FieldError]
+) -> None:
     value = spec.get("selector")
     template = spec.get("template") or {}
     if not selectors.is_valid(value):
@@ -204,6 +208,7 @@ def _template(spec: Mapping[str, Any], whole: bool, errs: list[FieldError]) -> N
     else:
         workload.template_labels(value, template, "spec.template", errs)
         if whole:
-            validation.validate_template(_as_of_a_pod(spec, template), "spec.template", errs)
+            made = _as_of_a_pod(spec, template)
+            validation.validate_template(made, "spec.template", release, errs)
         validation.template_metadata(template, "spec.template", errs)
     workload.always(template, "spec.template", "StatefulSet", errs)

@@ -15,6 +15,7 @@ from apiserver_app.apis import cron
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.batch.job import rules
 from apiserver_app.registry.core import workload
@@ -66,7 +67,7 @@ class CronJobStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        self._spec(obj["spec"], None, errs)
+        self._spec(obj["spec"], None, ctx.version, errs)
         name = obj["metadata"].get("name") or ""
         if len(name) > NAME_LENGTH:
             text = "must be no more than 52 characters"
@@ -75,7 +76,7 @@ class CronJobStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        self._spec(obj["spec"], old["spec"], errs)
+        self._spec(obj["spec"], old["spec"], ctx.version, errs)
         return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
@@ -85,7 +86,7 @@ class CronJobStrategy(Strategy):
         warnings += rules.warnings(template.get("spec") or {}, "spec.jobTemplate.spec")
         if old is None or workload.is_new_generation(obj, old):
             path, metadata = "spec.jobTemplate.spec.template.spec", inside.get("metadata") or {}
-            podwarnings.add(inside.get("spec") or {}, metadata, path, warnings)
+            podwarnings.add(inside.get("spec") or {}, metadata, path, ctx.version, warnings)
         if "TZ" in (obj["spec"].get("schedule") or ""):
             warnings.append(
                 "CRON_TZ or TZ used in spec.schedule is not officially supported, see "
@@ -95,7 +96,11 @@ class CronJobStrategy(Strategy):
         return warnings
 
     def _spec(
-        self, spec: Mapping[str, Any], before: Mapping[str, Any] | None, errs: list[FieldError]
+        self,
+        spec: Mapping[str, Any],
+        before: Mapping[str, Any] | None,
+        release: Release,
+        errs: list[FieldError],
     ) -> None:
         schedule = spec.get("schedule") or ""
         if not schedule:
@@ -113,7 +118,7 @@ class CronJobStrategy(Strategy):
         checks.one_of(policy, "spec.concurrencyPolicy", _POLICIES, errs)
         inside = (spec.get("jobTemplate") or {}).get("spec") or {}
         path = "spec.jobTemplate.spec"
-        rules.validate(inside, path, errs)
+        rules.validate(inside, path, release, errs)
         if inside.get("selector") is not None:
             printed = gosyntax.label_selector(inside["selector"])
             text = "`selector` will be auto-generated"

@@ -14,7 +14,8 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks
+from apiserver_app.registry.validation import addresswarnings, checks, legacyaddresses
+from apiserver_app.registry.validation.legacyaddresses import Rule
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 # what the controllers write causes no warnings
@@ -33,6 +34,7 @@ class EndpointsStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
+        rule = legacyaddresses.rule(ctx.version)
         for index, subset in enumerate(obj.get("subsets") or ()):
             path = f"subsets[{index}]"
             if not subset.get("addresses") and not subset.get("notReadyAddresses"):
@@ -40,7 +42,7 @@ class EndpointsStrategy(Strategy):
                 errs.append(errors.required(path, text))
             for field in ("addresses", "notReadyAddresses"):
                 for position, address in enumerate(subset.get(field) or ()):
-                    _address(address, f"{path}.{field}[{position}]", errs)
+                    _address(address, f"{path}.{field}[{position}]", rule, errs)
             ports = subset.get("ports") or ()
             for position, port in enumerate(ports):
                 _port(port, len(ports) > 1, f"{path}.ports[{position}]", errs)
@@ -58,13 +60,13 @@ class EndpointsStrategy(Strategy):
             for field in ("addresses", "notReadyAddresses"):
                 for position, address in enumerate(subset.get(field) or ()):
                     at = f"subsets[{index}].{field}[{position}].ip"
-                    addresswarnings.ip(address.get("ip") or "", at, warnings)
+                    addresswarnings.ip(address.get("ip") or "", at, ctx.version, warnings)
         return warnings
 
 
-def _address(address: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
+def _address(address: Mapping[str, Any], path: str, rule: Rule, errs: list[FieldError]) -> None:
     value = address.get("ip") or ""
-    checks.ip(value, f"{path}.ip", errs)
+    rule.ip(value, f"{path}.ip", errs)
     if address.get("hostname"):
         checks.named(address["hostname"], f"{path}.hostname", names.dns1123_label_errors, errs)
     if address.get("nodeName") is not None:

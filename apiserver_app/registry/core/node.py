@@ -16,7 +16,8 @@ from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.core.pod import scheduling
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks
+from apiserver_app.registry.validation import addresswarnings, checks, legacyaddresses
+from apiserver_app.registry.validation.legacyaddresses import Rule
 
 _NODE_INFO = tuple(
     """
@@ -69,7 +70,7 @@ class NodeStrategy(Strategy):
         if spec.get("taints"):
             scheduling.taints(spec["taints"], "metadata.taints", errs)
         _amounts(obj, errs)
-        _ranges(spec.get("podCIDRs") or (), errs)
+        _ranges(spec.get("podCIDRs") or (), legacyaddresses.rule(ctx.version), errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -110,7 +111,7 @@ class NodeStrategy(Strategy):
         if spec.get("externalID"):
             texts.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
         for index, value in enumerate(spec.get("podCIDRs") or ()):
-            addresswarnings.cidr(value, f"spec.podCIDRs[{index}]", texts)
+            addresswarnings.cidr(value, f"spec.podCIDRs[{index}]", ctx.version, texts)
         return texts
 
     def selectable_value(self, obj: Object, path: str) -> str | None:
@@ -137,9 +138,9 @@ def _drop_source(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
         spec.pop("configSource", None)
 
 
-def _ranges(ranges: Sequence[str], errs: list[FieldError]) -> None:
+def _ranges(ranges: Sequence[str], rule: Rule, errs: list[FieldError]) -> None:
     for index, value in enumerate(ranges):
-        checks.cidr(value, f"spec.podCIDRs[{index}]", errs)
+        rule.cidr(value, f"spec.podCIDRs[{index}]", errs)
     checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), errs)
 
 

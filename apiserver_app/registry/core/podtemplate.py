@@ -32,11 +32,11 @@ class PodTemplateStrategy(Strategy):
         warnings: list[str] = []
         if old is None or workload.is_new_generation(obj, old):
             template = obj["template"]
-            metadata = template.get("metadata") or {}
-            podwarnings.add(template.get("spec") or {}, metadata, "template.spec", warnings)
+            metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+            podwarnings.add(spec, metadata, "template.spec", ctx.version, warnings)
         return warnings
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        validation.validate_template(obj["template"], "template", errs)
+        validation.validate_template(obj["template"], "template", ctx.version, errs)
         return errs

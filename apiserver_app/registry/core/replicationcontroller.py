@@ -51,7 +51,7 @@ class ReplicationControllerStrategy(workload.ReplicaStrategy):
             return errs
         if selector:
             workload.template_labels({"matchLabels": selector}, template, "spec.template", errs)
-        validation.validate_template(template, "spec.template", errs)
+        validation.validate_template(template, "spec.template", ctx.version, errs)
         workload.always(template, "spec.template", "ReplicationController", errs)
         return errs
 

@@ -54,8 +54,9 @@ class ResourceQuotaStrategy(Strategy):
         errs: list[FieldError] = []
         spec = obj["spec"]
         _amounts(spec.get("hard") or {}, "spec.hard", errs)
-        _scopes(spec, errs)
-        _selector(spec, "spec.scopeSelector.matchExpressions", errs)
+        known = _SCOPES if ctx.version.has("VolumeAttributesClassScope") else _SCOPES[:-1]
+        _scopes(spec, known, errs)
+        _selector(spec, "spec.scopeSelector.matchExpressions", known, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -79,14 +80,15 @@ def _amounts(amounts: Mapping[str, Any], path: str, errs: list[FieldError]) -> N
         resources.quantity(name, value, f"{path}[{name}]", errs)
 
 
-def _scopes(spec: Mapping[str, Any], errs: list[FieldError]) -> None:
+def _scopes(spec: Mapping[str, Any], known: Sequence[str], errs: list[FieldError]) -> None:
     scopes = spec.get("scopes") or ()
     if not scopes:
         return
     printed = _scopes_text(scopes)
     for scope in scopes:
-        if scope not in _SCOPES:
+        if scope not in known:
             errs.append(errors.invalid_value("spec.scopes", printed, "unsupported scope"))
+            continue
         _applied(scope, spec, "spec.scopes", printed, errs)
     for one, other in _CONFLICTS:
         if one in scopes and other in scopes:
@@ -97,8 +99,6 @@ def _applied(
     scope: str, spec: Mapping[str, Any], path: str, printed: Any, errs: list[FieldError]
 ) -> None:
     """Most scopes are of pods, and count what pods use; one is of claims."""
-    if scope not in _SCOPES:
-        return
     allowed = _OF_SCOPE.get(scope, _POD_RESOURCES)
     for name in sorted(spec.get("hard") or ()):
         if resources.is_standard_quota(name) and name not in allowed:
@@ -106,16 +106,19 @@ def _applied(
             errs.append(errors.invalid_value(path, printed, text))
 
 
-def _selector(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
+def _selector(
+    spec: Mapping[str, Any], path: str, known: Sequence[str], errs: list[FieldError]
+) -> None:
     rules = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     if not rules:
         return
     printed = errors.GoText(f"core.ScopeSelector{{MatchExpressions:{_rules_text(rules)}}}")
     for rule in rules:
         scope = rule.get("scopeName") or ""
-        if scope not in _SCOPES:
+        if scope not in known:
             errs.append(errors.invalid_value(f"{path}.scopeName", scope, "unsupported scope"))
-        _applied(scope, spec, path, printed, errs)
+        else:
+            _applied(scope, spec, path, printed, errs)
         _rule(rule, path, errs)
     scopes = {rule.get("scopeName") for rule in rules}
     for one, other in _CONFLICTS:

@@ -10,7 +10,7 @@ pkg/apis/core/helper/helpers.go and pkg/apis/core/helper/qos/qos.go.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from apiserver_app.machinery import errors
@@ -173,20 +173,19 @@ def may_overcommit(name: str) -> bool:
 
 
 def qos_class(spec: Mapping[str, Any]) -> str:
-    """Guaranteed, Burstable or BestEffort, from every container's cpu and memory."""
+    """Guaranteed, Burstable or BestEffort, from the whole pod's cpu and memory if it says so, else
+    from every container's."""
     guaranteed = True
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
-    for group in ("containers", "initContainers"):
-        for container in spec.get(group) or ():
-            resources = container.get("resources")
-            if not resources:
-                guaranteed = False
-                continue
-            _gather(resources.get("requests"), requests)
-            limited = _gather(resources.get("limits"), limits)
-            if len(limited) != 2:
-                guaranteed = False
+    for resources in _amounts_of(spec):
+        if not resources:
+            guaranteed = False
+            continue
+        _gather(resources.get("requests"), requests)
+        limited = _gather(resources.get("limits"), limits)
+        if len(limited) != 2:
+            guaranteed = False
     if not requests and not limits:
         return "BestEffort"
     if guaranteed and requests == limits and len(limits) == len(requests):
@@ -195,6 +194,15 @@ def qos_class(spec: Mapping[str, Any]) -> str:
 
 
 # -- inside -------------------------------------------------------------------------------------
+
+
+def _amounts_of(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | None]:
+    if spec.get("resources") is not None:
+        yield spec["resources"]
+        return
+    for group in ("containers", "initContainers"):
+        for container in spec.get(group) or ():
+            yield container.get("resources")
 
 
 def _gather(amounts: Mapping[str, Any] | None, into: dict[str, int]) -> set[str]:

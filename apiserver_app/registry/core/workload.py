@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core.pod import defaults, disabled, validation
@@ -98,8 +99,8 @@ class WorkloadStrategy(Strategy):
         warnings: list[str] = []
         template = obj["spec"].get("template") or {}
         if old is None or is_new_generation(obj, old):
-            metadata = template.get("metadata") or {}
-            podwarnings.add(template.get("spec") or {}, metadata, "spec.template.spec", warnings)
+            metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+            podwarnings.add(spec, metadata, "spec.template.spec", ctx.version, warnings)
         return warnings
 
 
@@ -151,23 +152,25 @@ def selector(spec: Mapping[str, Any], path: str, word: str, errs: list[FieldErro
     selectors.validate(value, f"{path}.selector", errs)
     if selectors.is_empty(value):
         text = f"empty selector is invalid for {word}"
-        errs.append(errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), text))
+        errs.append(errors.invalid_value("spec.selector", gosyntax.label_selector(value), text))
 
 
 def template(
-    spec: Mapping[str, Any], path: str, word: str, errs: list[FieldError], refused: str = ""
+    spec: Mapping[str, Any],
+    word: str,
+    release: Release,
+    errs: list[FieldError],
+    refused: str = "",
 ) -> None:
     """Validates the template: the selector matches it and its pods always restart. `word` is the
     kind's name, `refused` the error for an invalid selector."""
-    value, at = spec.get("selector"), f"{path}.template"
+    value, at = spec.get("selector"), "spec.template"
     if not selectors.is_valid(value):
-        errs.append(
-            errors.invalid_value(f"{path}.selector", gosyntax.label_selector(value), refused)
-        )
+        errs.append(errors.invalid_value("spec.selector", gosyntax.label_selector(value), refused))
         return
     inside = spec.get("template") or {}
     template_labels(value, inside, at, errs)
-    validation.validate_template(inside, at, errs)
+    validation.validate_template(inside, at, release, errs)
     always(inside, at, word, errs)
 
 

@@ -15,7 +15,13 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, objectmeta
+from apiserver_app.registry.validation import (
+    addresswarnings,
+    checks,
+    legacyaddresses,
+    objectmeta,
+)
+from apiserver_app.registry.validation.legacyaddresses import Rule
 
 ADDRESSES_MAX = 100
 ENDPOINTS_MAX = 1000
@@ -57,7 +63,7 @@ class EndpointSliceStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs = self._around(obj)
-        return errs + self._endpoints(obj)
+        return errs + self._endpoints(ctx, obj)
 
     def _around(self, obj: Object) -> list[FieldError]:
         """What is wrong but for the endpoints."""
@@ -70,14 +76,15 @@ class EndpointSliceStrategy(Strategy):
         _ports(obj, errs)
         return errs
 
-    def _endpoints(self, obj: Object) -> list[FieldError]:
+    def _endpoints(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         kind, endpoints = obj.get("addressType") or "", obj.get("endpoints") or ()
+        rule = legacyaddresses.rule(ctx.version)
         if len(endpoints) > ENDPOINTS_MAX:
             errs.append(errors.too_many("endpoints", len(endpoints), ENDPOINTS_MAX))
         else:
             for index, endpoint in enumerate(endpoints):
-                _endpoint(endpoint, kind, f"endpoints[{index}]", errs)
+                _endpoint(endpoint, kind, f"endpoints[{index}]", rule, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -85,7 +92,7 @@ class EndpointSliceStrategy(Strategy):
         if any(obj.get(name) != old.get(name) for name in ("endpoints", "ports", "addressType")):
             errs += self._around(obj)
         if obj.get("endpoints") != old.get("endpoints"):  # older releases took what is refused now
-            errs += self._endpoints(obj)
+            errs += self._endpoints(ctx, obj)
         if obj.get("addressType") != old.get("addressType"):
             value = obj.get("addressType") or ""
             errs.append(errors.invalid_value("addressType", value, "field is immutable"))
@@ -97,7 +104,9 @@ class EndpointSliceStrategy(Strategy):
             return warnings
         for index, endpoint in enumerate(obj.get("endpoints") or ()):
             for position, address in enumerate(endpoint.get("addresses") or ()):
-                addresswarnings.ip(address, f"endpoints[{index}].addresses[{position}]", warnings)
+                addresswarnings.ip(
+                    address, f"endpoints[{index}].addresses[{position}]", ctx.version, warnings
+                )
         return warnings
 
 
@@ -129,18 +138,16 @@ def _strict(value: str, parsed: Any, path: str, errs: list[FieldError]) -> None:
     checks.ip(value, path, errs)
     if parsed is None:
         return
-    if getattr(parsed, "ipv4_mapped", None):
-        text = "must not be an IPv4-mapped IPv6 address"
-    elif parsed.version == 4 and value != str(parsed):
-        text = "must not have leading 0s"
-    elif value != str(parsed):
+    text = legacyaddresses.ip_fault(value)
+    if not text and value != str(parsed):
         text = f"must be in canonical form ({errors.quoted(str(parsed))})"
-    else:
-        return
-    errs.append(errors.invalid_value(path, value, text))
+    if text:
+        errs.append(errors.invalid_value(path, value, text))
 
 
-def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, errs: list[FieldError]) -> None:
+def _endpoint(
+    endpoint: Mapping[str, Any], kind: str, path: str, rule: Rule, errs: list[FieldError]
+) -> None:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         text = "must contain at least 1 address"
@@ -155,7 +162,7 @@ def _endpoint(endpoint: Mapping[str, Any], kind: str, path: str, errs: list[Fiel
         before = len(errs)
         parsed = checks.parse_ip(address)
         if kind == "IPv4":
-            checks.ip(address, at, errs)
+            rule.ip(address, at, errs)
         if kind == "IPv6":
             _strict(address, parsed, at, errs)
         if len(errs) == before:

@@ -14,7 +14,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, objectmeta
+from apiserver_app.registry.validation import checks, legacyaddresses, objectmeta
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _CLASS_NOTE = "kubernetes.io/ingress.class"
@@ -59,11 +59,12 @@ class IngressStrategy(Strategy):
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
+        rule = legacyaddresses.of_balancer(ctx.version, old)
         balancer = (obj.get("status") or {}).get("loadBalancer") or {}
         for index, point in enumerate(balancer.get("ingress") or ()):
             path = f"status.loadBalancer.ingress[{index}]"
             if point.get("ip"):
-                checks.ip(point["ip"], f"{path}.ip", errs)
+                rule.ip(point["ip"], f"{path}.ip", errs)
             host = point.get("hostname")
             if host:
                 checks.named(host, f"{path}.hostname", names.dns1123_subdomain_errors, errs)

@@ -6,7 +6,7 @@ pkg/apis/networking/validation/validation.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apiserver_app.machinery import errors
@@ -14,7 +14,13 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, selectors
+from apiserver_app.registry.validation import (
+    addresswarnings,
+    checks,
+    legacyaddresses,
+    selectors,
+)
+from apiserver_app.registry.validation.legacyaddresses import Rule
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _SELECTORS = ("podSelector", "namespaceSelector")
@@ -40,43 +46,55 @@ class NetworkPolicyStrategy(Strategy):
         gofields.arrange(spec, "networking.v1.NetworkPolicySpec")
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        errs: list[FieldError] = []
-        spec = obj["spec"]
-        selectors.validate(spec.get("podSelector"), "spec.podSelector", errs)
-        for direction, side in (("ingress", "from"), ("egress", "to")):
-            for index, rule in enumerate(spec.get(direction) or ()):
-                path = f"spec.{direction}[{index}]"
-                for position, port in enumerate(rule.get("ports") or ()):
-                    _port(port, f"{path}.ports[{position}]", errs)
-                for position, peer in enumerate(rule.get(side) or ()):
-                    _peer(peer, f"{path}.{side}[{position}]", errs)
-        types = spec.get("policyTypes") or ()
-        if len(types) > 2:
-            text = "may not specify more than two policyTypes"
-            words = ", ".join(map(errors.go_value, types))
-            printed = errors.GoText(f"[]networking.PolicyType{{{words}}}")
-            errs.append(errors.invalid_value("spec.policyTypes", printed, text))
-            return errs
-        for index, kind in enumerate(types):
-            if kind not in ("Ingress", "Egress"):
-                path = f"spec.policyTypes[{index}]"
-                errs.append(errors.not_supported(path, kind, ("Ingress", "Egress")))
-        return errs
+        return _spec(obj["spec"], legacyaddresses.rule(ctx.version))
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
-        return [] if obj["spec"] == old["spec"] else self.validate(ctx, obj)
+        if obj["spec"] == old["spec"]:
+            return []
+        known = frozenset(value for _, value in _blocks(old["spec"]))
+        return _spec(obj["spec"], legacyaddresses.rule(ctx.version, known))
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
         warnings: list[str] = []
-        for direction, side in (("ingress", "from"), ("egress", "to")):
-            for index, rule in enumerate(obj["spec"].get(direction) or ()):
-                for position, peer in enumerate(rule.get(side) or ()):
-                    path = f"spec.{direction}[{index}].{side}[{position}].ipBlock"
-                    block = peer.get("ipBlock") or {}
-                    addresswarnings.cidr(block.get("cidr") or "", f"{path}.cidr", warnings)
-                    for number, part in enumerate(block.get("except") or ()):
-                        addresswarnings.cidr(part, f"{path}.except[{number}]", warnings)
+        for path, value in _blocks(obj["spec"]):
+            addresswarnings.cidr(value, path, ctx.version, warnings)
         return warnings
+
+
+def _spec(spec: Mapping[str, Any], rule: Rule) -> list[FieldError]:
+    errs: list[FieldError] = []
+    selectors.validate(spec.get("podSelector"), "spec.podSelector", errs)
+    for direction, side in (("ingress", "from"), ("egress", "to")):
+        for index, item in enumerate(spec.get(direction) or ()):
+            path = f"spec.{direction}[{index}]"
+            for position, port in enumerate(item.get("ports") or ()):
+                _port(port, f"{path}.ports[{position}]", errs)
+            for position, peer in enumerate(item.get(side) or ()):
+                _peer(peer, f"{path}.{side}[{position}]", rule, errs)
+    types = spec.get("policyTypes") or ()
+    if len(types) > 2:
+        text = "may not specify more than two policyTypes"
+        words = ", ".join(map(errors.go_value, types))
+        printed = errors.GoText(f"[]networking.PolicyType{{{words}}}")
+        errs.append(errors.invalid_value("spec.policyTypes", printed, text))
+        return errs
+    for index, kind in enumerate(types):
+        if kind not in ("Ingress", "Egress"):
+            path = f"spec.policyTypes[{index}]"
+            errs.append(errors.not_supported(path, kind, ("Ingress", "Egress")))
+    return errs
+
+
+def _blocks(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The path and the value of each CIDR."""
+    for direction, side in (("ingress", "from"), ("egress", "to")):
+        for index, rule in enumerate(spec.get(direction) or ()):
+            for position, peer in enumerate(rule.get(side) or ()):
+                path = f"spec.{direction}[{index}].{side}[{position}].ipBlock"
+                block = peer.get("ipBlock") or {}
+                yield f"{path}.cidr", block.get("cidr") or ""
+                for number, part in enumerate(block.get("except") or ()):
+                    yield f"{path}.except[{number}]", part
 
 
 def _port(port: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
@@ -102,12 +120,12 @@ def _port(port: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
             checks.port_number(end, at, errs)
 
 
-def _peer(peer: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
+def _peer(peer: Mapping[str, Any], path: str, rule: Rule, errs: list[FieldError]) -> None:
     for field in _SELECTORS:
         selectors.validate(peer.get(field), f"{path}.{field}", errs)
     block = peer.get("ipBlock")
     if block is not None:
-        _block(block, f"{path}.ipBlock", errs)
+        _block(block, f"{path}.ipBlock", rule, errs)
     has_selector = any(peer.get(field) is not None for field in _SELECTORS)
     if block is None and not has_selector:
         errs.append(errors.required(path, "must specify a peer"))
@@ -116,17 +134,16 @@ def _peer(peer: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
         errs.append(errors.forbidden_value(path, text))
 
 
-def _block(block: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
+def _block(block: Mapping[str, Any], path: str, rule: Rule, errs: list[FieldError]) -> None:
     whole = block.get("cidr") or ""
     if not whole:
         errs.append(errors.required(f"{path}.cidr"))
         return
-    before = len(errs)
-    checks.cidr(whole, f"{path}.cidr", errs)
-    if len(errs) != before:
+    rule.cidr(whole, f"{path}.cidr", errs)
+    if not checks.is_cidr(whole):
         return
     for index, part in enumerate(block.get("except") or ()):
-        at, before = f"{path}.except[{index}]", len(errs)
-        checks.cidr(part, at, errs)
-        if len(errs) == before and not checks.strict_subnet(part, whole):
+        at = f"{path}.except[{index}]"
+        rule.cidr(part, at, errs)
+        if checks.is_cidr(part) and not checks.strict_subnet(part, whole):
             errs.append(errors.invalid_value(at, part, "must be a strict subset of `cidr`"))

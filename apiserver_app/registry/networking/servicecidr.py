@@ -14,7 +14,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import checks, objectmeta
+from apiserver_app.registry.validation import checks, legacyaddresses, objectmeta
 
 _IMMUTABLE = "field is immutable"
 _PATH = "spec.cidrs"
@@ -25,10 +25,9 @@ def address_errors(name: str, prefix: bool) -> list[str]:
     address = checks.parse_ip(name)
     if address is None:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    if address.version == 4 and str(address) != name:
-        return ["must not have leading 0s"]
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        return ["must not be an IPv4-mapped IPv6 address"]
+    fault = legacyaddresses.ip_fault(name)
+    if fault:
+        return [fault]
     return [] if str(address) == name else [f'must be in canonical form ("{address}")']
 
 
@@ -128,17 +127,9 @@ def _range_family(value: str, path: str, errs: list[FieldError]) -> int:
     if len(errs) != before:
         return 0
     host, _, bits = value.partition("/")
-    address = checks.parse_ip(host)
-    assert address is not None
-    network = ipaddress.ip_network(f"{address}/{int(bits)}", strict=False)
-    text = ""
-    if str(int(bits)) != bits or (address.version == 4 and str(address) != host):
-        text = "must not have leading 0s in IP or prefix length"
-    elif isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        text = "must not have an IPv4-mapped IPv6 address"
-    elif network.network_address != address:
-        text = "must not have bits set beyond the prefix length"
-    elif str(network) != value:
+    network = ipaddress.ip_network(f"{checks.parse_ip(host)}/{int(bits)}", strict=False)
+    text = legacyaddresses.cidr_fault(value)
+    if not text and str(network) != value:
         text = f'must be in canonical form ("{network}")'
     if text:
         errs.append(errors.invalid_value(path, value, text))

@@ -40,7 +40,8 @@ class RuntimeClassStrategy(Strategy):
                 path = "scheduling.nodeSelector"
                 objectmeta.label_errors(scheduling["nodeSelector"], path, errs)
             tolerations, at = scheduling.get("tolerations") or (), "scheduling.tolerations"
-            podscheduling.tolerations(tolerations, f"{at}.tolerations", errs)
+            inside = at if ctx.version.has("TolerationsOfRuntimeClasses") else f"{at}.tolerations"
+            podscheduling.tolerations(tolerations, inside, ctx.version, errs)
             seen: set[str] = set()
             for index, item in enumerate(tolerations):
                 key = json.dumps([item.get(name) for name in _LIST_KEYS])

@@ -42,15 +42,17 @@ class PodDisruptionBudgetStrategy(Strategy):
         spec = obj["spec"]
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and most is not None:
-            chosen = spec.get("unhealthyPodEvictionPolicy")
-            printed = errors.GoText(
-                f"policy.PodDisruptionBudgetSpec{{"
-                f"MinAvailable:{gosyntax.pointer('intstr.IntOrString', least)}, "
-                f"Selector:{gosyntax.pointer('v1.LabelSelector', spec.get('selector'))}, "
-                f"MaxUnavailable:{gosyntax.pointer('intstr.IntOrString', most)}, "
-                "UnhealthyPodEvictionPolicy:"
-                f"{gosyntax.pointer('policy.UnhealthyPodEvictionPolicyType', chosen)}}}"
+            fields = (
+                ("MinAvailable", "intstr.IntOrString", least),
+                ("Selector", "v1.LabelSelector", spec.get("selector")),
+                ("MaxUnavailable", "intstr.IntOrString", most),
+                (
+                    "UnhealthyPodEvictionPolicy",
+                    "policy.UnhealthyPodEvictionPolicyType",
+                    spec.get("unhealthyPodEvictionPolicy"),
+                ),
             )
+            printed = gosyntax.pointers("policy.PodDisruptionBudgetSpec", fields)
             text = "minAvailable and maxUnavailable cannot be both set"
             errs.append(errors.invalid_value("spec", printed, text))
         for field, value in (("minAvailable", least), ("maxUnavailable", most)):

@@ -13,7 +13,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
-from apiserver_app.machinery.meta import Object, is_deleting
+from apiserver_app.machinery.meta import Object, is_deleting, labels_of
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core import persistentvolumeclaim
@@ -34,6 +34,9 @@ _NAMED = (
 )
 
 
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+
+
 class ResourceClaimStrategy(Strategy):
     def default(self, obj: Object) -> None:
         if obj.get("spec") is None:
@@ -48,8 +51,9 @@ class ResourceClaimStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        spec = self._later(obj).get("spec") or {}
-        _claim(spec.get("devices") or {}, "spec.devices", ctx.version, errs)
+        devices = (self._later(obj).get("spec") or {}).get("devices") or {}
+        _admin(ctx, devices, errs)
+        _claim(devices, "spec.devices", ctx.version, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -57,6 +61,7 @@ class ResourceClaimStrategy(Strategy):
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
+        _granted_admin(ctx, obj, old, errs)
         known = _known((self._later(obj).get("spec") or {}).get("devices") or {})
         status, before = obj.get("status") or {}, old.get("status") or {}
         users = status.get("reservedFor") or ()
@@ -102,6 +107,7 @@ class ResourceClaimTemplateStrategy(Strategy):
         inside = later["spec"]
         persistentvolumeclaim.template_metadata(inside.get("metadata") or {}, "spec", errs)
         devices = (inside.get("spec") or {}).get("devices") or {}
+        _admin(ctx, devices, errs)
         _claim(devices, "spec.spec.devices", ctx.version, errs)
         return errs
 
@@ -138,6 +144,43 @@ def _drop(spec: dict[str, Any], version: Release) -> None:
                 one.pop("adminAccess", None)
             if not version.has("DRADeviceTaints"):
                 one.pop("tolerations", None)
+
+
+def _admin(ctx: Context, devices: Part, errs: list[FieldError]) -> None:
+    """Refuses the first request for the access of an administrator where that is not allowed."""
+    asked = (
+        f"spec.devices.requests[{index}].adminAccess"
+        for index, request in enumerate(devices.get("requests") or ())
+        if (request.get("exactly") or {}).get("adminAccess")
+    )
+    _allowed_admin(ctx, next(asked, ""), errs)
+
+
+def _granted_admin(ctx: Context, obj: Object, old: Object, errs: list[FieldError]) -> None:
+    """The same for what was allocated."""
+    if not any(_as_admin(old)):
+        paths = (
+            f"status.allocation.devices.results[{index}].adminAccess"
+            for index, granted in enumerate(_as_admin(obj))
+            if granted
+        )
+        _allowed_admin(ctx, next(paths, ""), errs)
+
+
+def _as_admin(obj: Object) -> list[Any]:
+    devices = ((obj.get("status") or {}).get("allocation") or {}).get("devices") or {}
+    return [result.get("adminAccess") for result in devices.get("results") or ()]
+
+
+def _allowed_admin(ctx: Context, path: str, errs: list[FieldError]) -> None:
+    """Models pkg/registry/resource/utils.go."""
+    namespace = ctx.reader.get("namespaces", "", ctx.namespace) if path else None
+    if path and (namespace is None or labels_of(namespace).get(_ADMIN_LABEL) != "true"):
+        text = (
+            f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing "
+            "namespace"
+        )
+        errs.append(errors.forbidden_value(path, text))
 
 
 def _fixed(obj: Object, old: Object, kind: str) -> list[FieldError]:

@@ -38,21 +38,24 @@ class VolumeAttachmentStrategy(Strategy):
         obj["status"] = {"attached": False}
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
-        errs = self._spec(obj["spec"])
-        spec = obj["spec"]
-        checks.csi_driver_name(spec.get("attacher") or "", "spec.attacher", errs)
+        spec, once = obj["spec"], ctx.version.has("AttachersValidatedOnce")
+        errs = self._spec(spec, once)
+        if not once:
+            checks.csi_driver_name(spec.get("attacher") or "", "spec.attacher", errs)
         name = (spec.get("source") or {}).get("persistentVolumeName")
         if name is not None:
             path = "spec.source.persistentVolumeName"
             checks.named(name, path, names.dns1123_subdomain_errors, errs)
         return errs
 
-    def _spec(self, spec: Mapping[str, Any]) -> list[FieldError]:
-        """Validates what an update validates, too."""
+    def _spec(self, spec: Mapping[str, Any], once: bool) -> list[FieldError]:
+        """Validates what an update validates, too; `once`: the attacher as well."""
         errs: list[FieldError] = []
         attacher, source = spec.get("attacher") or "", spec.get("source") or {}
         if not attacher:
             errs.append(errors.required("spec.attacher"))
+        elif once:
+            checks.csi_driver_name(attacher, "spec.attacher", errs)
         name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
         if name is None and inline is None:
             errs.append(errors.required("spec.source", _ONE_SOURCE))
@@ -96,7 +99,7 @@ class VolumeAttachmentStrategy(Strategy):
             )
         )
         printed = errors.GoText(f"storage.VolumeAttachmentSpec{{{parts}}}")
-        errs = self._spec(spec)
+        errs = self._spec(spec, ctx.version.has("AttachersValidatedOnce"))
         return [*errs, *errs, errors.invalid_value("spec", printed, _IMMUTABLE)]
 
 

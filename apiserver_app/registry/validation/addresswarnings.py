@@ -1,4 +1,4 @@
-"""Warnings about addresses in ambiguous forms, which are still accepted.
+"""Warnings about addresses in ambiguous forms that are accepted.
 
 Only for validated fields; invalid addresses cause no warning here.
 
@@ -10,28 +10,29 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.validation import checks
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IPV4 = re.compile(rf"{_OCTET}\.{_OCTET}\.{_OCTET}\.{_OCTET}/(3[0-2]|[12]?[0-9])")
-_FUTURE = "will be considered invalid in a future Kubernetes release"
 
 
-def ip(value: str, path: str, warnings: list[str]) -> None:
+def ip(value: str, path: str, release: Release, warnings: list[str]) -> None:
     address = checks.parse_ip(value)
     if address is None:
         return
     plain = _unmapped(address)
     if plain is not address or (address.version == 4 and str(address) != value):
-        warnings.append(f'{path}: non-standard IP address "{value}" {_FUTURE}: use "{plain}"')
+        verdict = _verdict(release)
+        warnings.append(f'{path}: non-standard IP address "{value}" {verdict}: use "{plain}"')
     elif str(address) != value:
         warnings.append(
             f'{path}: IPv6 address "{value}" should be in RFC 5952 canonical format ("{address}")'
         )
 
 
-def cidr(value: str, path: str, warnings: list[str]) -> None:
+def cidr(value: str, path: str, release: Release, warnings: list[str]) -> None:
     if _is_plain(value):
         return
     host, _, bits = value.partition("/")
@@ -51,12 +52,18 @@ def cidr(value: str, path: str, warnings: list[str]) -> None:
         )
     strict = plain is address and str(size) == bits
     if not strict or (address.version == 4 and str(address) != host):
-        warnings.append(f'{path}: non-standard CIDR value "{value}" {_FUTURE}: use "{network}"')
+        verdict = _verdict(release)
+        warnings.append(f'{path}: non-standard CIDR value "{value}" {verdict}: use "{network}"')
     elif len(warnings) == size_before and str(network) != value:
         warnings.append(
             f'{path}: IPv6 CIDR value "{value}" should be in RFC 5952 canonical format '
             f'("{network}")'
         )
+
+
+def _verdict(release: Release) -> str:
+    strict = release.has("StrictIPCIDRValidation")
+    return "is invalid" if strict else "will be considered invalid in a future Kubernetes release"
 
 
 def _is_plain(value: str) -> bool:

@@ -200,17 +200,20 @@ def ip(value: str, path: str, errs: list[FieldError]) -> None:
 
 
 def cidr(value: str, path: str, errs: list[FieldError]) -> None:
-    try:
-        ipaddress.ip_network(_plain(value), strict=False)
-        good = "/" in value
-    except ValueError:
-        good = False
-    if not good:
+    if not is_cidr(value):
         errs.append(
             errors.invalid_value(
                 path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
             )
         )
+
+
+def is_cidr(value: str) -> bool:
+    try:
+        ipaddress.ip_network(_plain(value), strict=False)
+    except ValueError:
+        return False
+    return "/" in value
 
 
 def strict_subnet(part: str, whole: str) -> bool:

@@ -146,6 +146,12 @@ def pointer(text: str, value: Any) -> str:
     return f"(*{text})(nil)" if value is None else f"(*{text})(0xc000000000)"
 
 
+def pointers(kind: str, fields: Sequence[tuple[str, str, Any]]) -> errors.GoStruct:
+    """A struct of pointers as a bad value; `fields` are Go's names, types and the values."""
+    words = ", ".join(f"{name}:{pointer(type_, value)}" for name, type_, value in fields)
+    return errors.GoStruct(f"{kind}{{{words}}}", {name: value for name, _, value in fields})
+
+
 def _requirement(value: Mapping[str, Any]) -> str:
     key, operator = (errors.go_value(value.get(name) or "") for name in ("key", "operator"))
     values = errors.go_value(strings(value.get("values")))

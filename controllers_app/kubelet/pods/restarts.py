@@ -13,6 +13,7 @@ pod_workers.go (completeWork) and pkg/kubelet/kubelet_pods.go (convertToAPIConta
 
 from __future__ import annotations
 
+from apiserver_app.apis import restartpolicy
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.task import Task
@@ -47,10 +48,10 @@ class Restarts(Killing):
             return False
         if container.kind == SIDECAR:
             return True
-        policy = self._pod.pod["spec"].get("restartPolicy", "Always")
-        if container.kind == INIT:
-            return not container.succeeded and policy != "Never"
-        return policy == "Always" or (policy == "OnFailure" and not container.succeeded)
+        if container.kind == INIT and container.succeeded:
+            return False
+        code = (container.terminated or {}).get("exitCode", 1)
+        return restartpolicy.restarts(self.spec_of(container), self._pod.pod["spec"], code)
 
     def _waits(self, container: ContainerState, reason: str, message: str) -> None:
         """The status says why it waits for its start, no longer how it ended; of a sidecar that

@@ -20,8 +20,9 @@ from tests.likeness.requests.madeup import Call
 from tests.likeness.requests.record import Ask
 
 FOLDER = pathlib.Path(__file__).parent
-VERSIONS = ("v1.33.4", "v1.36.1")
+VERSIONS = ("v1.32.2", "v1.33.4", "v1.36.1")
 _QUERY = "?dryRun=All&fieldValidation=Strict&fieldManager=likeness"
+_PLAIN, _TABLE = "application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"
 _CLUSTER_WIDE = (
     "APIService", "CSIDriver", "CertificateSigningRequest", "ClusterTrustBundle",
     "CustomResourceDefinition", "DeviceClass", "FlowSchema", "IPAddress", "MutatingAdmissionPolicy",
@@ -56,7 +57,7 @@ def calls() -> dict[str, Call]:
         out[f"{what} {seen[what]}"] = _create(body)
     for line in wanted["reads"]:
         verb, path = line.split()
-        out[line] = Call(verb, path, None)
+        out[line] = Call("GET", path, None, accept=_TABLE if verb == "TABLE" else _PLAIN)
     return out
 
 

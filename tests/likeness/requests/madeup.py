@@ -36,12 +36,13 @@ _VALUES: tuple[Any, ...] = (
 
 
 class Call(NamedTuple):
-    """A request; `type` is that of its body."""
+    """A request; `type` is that of its body, `accept` that of the answer."""
 
     verb: str
     path: str
     body: Any
     type: str = "application/json"
+    accept: str = "application/json"
 
 
 class Subject(NamedTuple):

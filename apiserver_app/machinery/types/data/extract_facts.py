@@ -153,7 +153,8 @@ PersistentVolumeClaimStatus: currentVolumeAttributesClassName
 PersistentVolumeSpec: volumeAttributesClassName volumeMode
 PersistentVolumeStatus: lastPhaseTransitionTime
 PodResourceClaimStatus: resourceClaimName
-PodStatus: startTime
+PodStatus: resources startTime
+ResourceHealth: message
 PortStatus: error
 ReplicationControllerSpec: replicas
 Secret: immutable
@@ -175,7 +176,8 @@ NetworkPolicyPort: endPort port protocol
 PodDisruptionBudgetSpec: unhealthyPodEvictionPolicy maxUnavailable minAvailable
 PriorityClass: preemptionPolicy
 CSIDriverSpec: attachRequired fsGroupPolicy nodeAllocatableUpdatePeriodSeconds podInfoOnMount
-CSIDriverSpec: requiresRepublish seLinuxMount storageCapacity
+CSIDriverSpec: preventPodSchedulingIfMissing requiresRepublish seLinuxMount
+CSIDriverSpec: serviceAccountTokenInSecrets storageCapacity
 CSIStorageCapacity: capacity maximumVolumeSize
 StorageClass: allowVolumeExpansion reclaimPolicy volumeBindingMode
 TokenRequest: expirationSeconds

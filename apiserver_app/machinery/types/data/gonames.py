@@ -1,11 +1,12 @@
-"""Writes the Go types' own names into `gofields.txt`, read from Go's sources.
+"""Writes the Go types' own names into `gofields.txt`, and what its tables leave open, both read
+from Go's sources.
 
     python -m apiserver_app.machinery.types.data.gonames MODULES
 
 MODULES is a folder with k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator, each
 as `NAME@VERSION`. `~Name` is added to each field whose type has a name that is not the one of the
-struct it holds: `~Protocol`, `~[]FinalizerName`, `~ResourceList`. What the sources do not have
-keeps the name it has.
+struct it holds: `~Protocol`, `~[]FinalizerName`, `~ResourceList`; `?` becomes `*`, `!` or nothing.
+What the sources do not have stays as it is.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import re
 import sys
 
 _STRUCT = re.compile(r"^type (\w+) struct \{$(.*?)^\}$", re.MULTILINE | re.DOTALL)
-_FIELD = re.compile(r'^\t\w+ +(\S+) +`.*?json:"([^",]+)', re.MULTILINE)
+_FIELD = re.compile(r'^\t(?:\w+ +)?(\S+) +`.*?json:"([^",]+)([^"]*)', re.MULTILINE)
 _NAMED = re.compile(r"^type (\w+) (?!struct|interface)\S+", re.MULTILINE)
+# the fields of its structs with their types and JSON options, and its named other types
+Package = tuple[dict[str, dict[str, tuple[str, str]]], set[str]]
 _PLAIN = re.compile(r"string|bool|int32|int64|float64|byte|uint8|\[\]|map\[|\]|\*")
 
 
@@ -27,8 +30,8 @@ def main(modules: str) -> None:
     file.write_text("\n".join(lines) + "\n")
 
 
-def _sources(modules: pathlib.Path) -> dict[str, tuple[dict[str, dict[str, str]], set[str]]]:
-    """`core.v1` -> the fields of its structs with their types, and its named other types."""
+def _sources(modules: pathlib.Path) -> dict[str, Package]:
+    """By package, `core.v1`."""
     found = {}
     for name, below in (
         ("api", ""),
@@ -44,19 +47,20 @@ def _sources(modules: pathlib.Path) -> dict[str, tuple[dict[str, dict[str, str]]
     return found
 
 
-def _fields(body: str) -> list[tuple[str, str]]:
-    return [(name, type_) for type_, name in _FIELD.findall(body)]
+def _fields(body: str) -> list[tuple[str, tuple[str, str]]]:
+    return [(name, (type_, options)) for type_, name, options in _FIELD.findall(body)]
 
 
-def _line(
-    message: str, fields: str, sources: dict[str, tuple[dict[str, dict[str, str]], set[str]]]
-) -> str:
+def _line(message: str, fields: str, sources: dict[str, Package]) -> str:
     package, _, kind = message.rpartition(".")
     structs, named = sources.get(package, ({}, set()))
     core = sources["core.v1"][1]
     out = []
     for field in fields.split(";"):
-        type_ = structs.get(kind, {}).get(field.split(" ")[1] if field else "", "").lstrip("*")
+        go_type, options = structs.get(kind, {}).get(field.split(" ")[1] if field else "", ("", ""))
+        if go_type:
+            field = _closed(field, go_type, options)
+        type_ = go_type.lstrip("*")
         name = _PLAIN.sub("", type_)
         holder, _, last = name.rpartition(".")
         is_core = holder in ("v1", "apiv1", "corev1")
@@ -66,6 +70,17 @@ def _line(
             field = f"{field.partition('~')[0]}~{text}"
         out.append(field)
     return f"{message}={';'.join(out)}"
+
+
+def _closed(field: str, go_type: str, options: str) -> str:
+    """The field, with what its Go type says of pointers and zero values if nothing was known."""
+    type_, tilde, name = field.partition("~")
+    if not type_.endswith("?"):
+        return field
+    is_struct = type_.split(" ")[2].startswith("@") and "omitzero" not in options
+    always = is_struct or "omitempty" not in options
+    mark = "*" if go_type.startswith("*") else "!" if always else ""
+    return f"{type_.removesuffix('?')}{mark}{tilde}{name}"
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.batch.job import policies
 from apiserver_app.registry.core import workload
@@ -30,9 +31,9 @@ _NUMBERS = tuple(
 )
 
 
-def with_selector(spec: Spec, path: str, errs: list[FieldError]) -> None:
+def with_selector(spec: Spec, path: str, release: Release, errs: list[FieldError]) -> None:
     """Validates the spec of a Job."""
-    validate(spec, path, errs)
+    validate(spec, path, release, errs)
     selector = spec.get("selector")
     if selector is None:
         errs.append(errors.required(f"{path}.selector"))
@@ -43,7 +44,7 @@ def with_selector(spec: Spec, path: str, errs: list[FieldError]) -> None:
         workload.template_labels(selector, template, f"{path}.template", errs)
 
 
-def validate(spec: Spec, path: str, errs: list[FieldError]) -> None:
+def validate(spec: Spec, path: str, release: Release, errs: list[FieldError]) -> None:
     """Validates what a Job and a CronJob's template share."""
     checks.not_negatives(dict(spec), path, _NUMBERS, errs)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
@@ -61,7 +62,7 @@ def validate(spec: Spec, path: str, errs: list[FieldError]) -> None:
         policies.success(spec, f"{path}.successPolicy", errs)
     _replacement(spec, path, errs)
     template = spec.get("template") or {}
-    validation.validate_template(template, f"{path}.template", errs)
+    validation.validate_template(template, f"{path}.template", release, errs)
     _restart_policy(spec, template, f"{path}.template.spec.restartPolicy", errs)
 
 

@@ -1,5 +1,5 @@
 """AppArmor profiles of a new pod: the field of a container and its annotation say the same, so that
-older and newer kubelets understand it.
+older and newer kubelets understand it. Since 1.34 the annotation is not set any more.
 
 Models kubernetes pkg/registry/core/pod/strategy.go (applyAppArmorVersionSkew).
 """
@@ -21,8 +21,8 @@ _TYPES = {word: kind for kind, word in _WORDS.items()}
 Profile = Mapping[str, Any]
 
 
-def synchronize(obj: Object, warnings: list[str]) -> None:
-    """Sets the annotation or the field of each container that has only the other."""
+def synchronize(obj: Object, annotates: bool, warnings: list[str]) -> None:
+    """Sets the field of each container that has only the annotation, or the other way round."""
     spec, metadata = obj["spec"], obj["metadata"]
     if (spec.get("os") or {}).get("name") == "windows":
         return
@@ -33,7 +33,7 @@ def synchronize(obj: Object, warnings: list[str]) -> None:
             annotations = metadata.get("annotations") or {}
             profile = (container.get("securityContext") or {}).get("appArmorProfile")
             if key not in annotations:
-                text = _annotation(profile or pod_profile or {})
+                text = _annotation(profile or pod_profile or {}) if annotates else ""
                 if text:
                     metadata["annotations"] = {**annotations, key: text}
             elif profile is None and _derive(container, annotations[key], pod_profile):

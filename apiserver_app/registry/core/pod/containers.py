@@ -1,4 +1,4 @@
-"""Validation of a pod's containers: images, ports, variables, mounts, probes, hooks.
+"""Validation of a pod's containers: images, ports, mounts, probes, hooks.
 
 Init containers with restartPolicy Always (sidecars) may have the fields of regular containers;
 other init containers and ephemeral containers may not.
@@ -15,10 +15,10 @@ import msgspec
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core import resources
-from apiserver_app.registry.core.pod import securitycontext
-from apiserver_app.registry.core.pod import volumes as podvolumes
+from apiserver_app.registry.core.pod import containerrestarts, securitycontext, variables
 from apiserver_app.registry.core.pod.volumes import Volumes
 from apiserver_app.registry.validation import checks
 
@@ -27,12 +27,6 @@ Container = Mapping[str, Any]
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-_ENV_FIELDS = tuple(
-    """
-    metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName
-    status.hostIP status.hostIPs status.podIP status.podIPs
-    """.split()
-)
 _NOT_EPHEMERAL = tuple(
     """
     ports resources resizePolicy restartPolicy livenessProbe readinessProbe startupProbe lifecycle
@@ -59,6 +53,7 @@ class PodContext(msgspec.Struct):
     grace_seconds: int | None
     restart_policy: str
     host_users: bool
+    release: Release
     errs: list[FieldError]
 
 
@@ -77,9 +72,8 @@ def regular(containers: Sequence[Container] | None, path: str, pod: PodContext) 
             errs.append(errors.duplicate(f"{at}.name", name))
         taken.add(name)
         _hooks_and_probes(container, at, pod)
-        if container.get("restartPolicy") is not None:
-            text = "may not be set for non-init containers"
-            errs.append(errors.forbidden_value(f"{at}.restartPolicy", text))
+        if "restartPolicy" in container or "restartPolicyRules" in container:
+            containerrestarts.validate(container, False, at, pod.release, errs)
         has_host_ports = has_host_ports or "ports" in container
     if has_host_ports:
         _host_ports(containers, path, errs)
@@ -97,8 +91,7 @@ def init(
         at = f"{path}[{index}]"
         _common(container, at, pod)
         policy = container.get("restartPolicy")
-        if policy is not None and policy != "Always":
-            errs.append(errors.not_supported(f"{at}.restartPolicy", policy, ("Always",)))
+        containerrestarts.validate(container, True, at, pod.release, errs)
         name = container.get("name")
         if name in taken:
             errs.append(errors.duplicate(f"{at}.name", name))
@@ -177,9 +170,9 @@ def _common(container: Container, path: str, pod: PodContext) -> None:
     if get("ports"):
         _ports(container["ports"], f"{path}.ports", errs)
     if get("env"):
-        _env(container["env"], f"{path}.env", errs)
+        variables.validate(container["env"], f"{path}.env", pod.release, errs)
     if get("envFrom"):
-        _env_from(container["envFrom"], f"{path}.envFrom", errs)
+        variables.from_whole(container["envFrom"], f"{path}.envFrom", errs)
     if get("volumeMounts"):
         _mounts(container, f"{path}.volumeMounts", pod)
     if get("volumeDevices"):
@@ -230,76 +223,6 @@ def _host_ports(containers: Sequence[Container], path: str, errs: list[FieldErro
             if key in taken:
                 errs.append(errors.duplicate(f"{path}[{position}].ports[{index}].hostPort", key))
             taken.add(key)
-
-
-def _env(variables: Sequence[Container], path: str, errs: list[FieldError]) -> None:
-    for index, variable in enumerate(variables):
-        name = variable.get("name") or ""
-        if not name:
-            errs.append(errors.required(f"{path}[{index}].name"))
-        else:
-            checks.named(name, f"{path}[{index}].name", checks.env_name_errors, errs)
-        source = variable.get("valueFrom")
-        if source is not None:
-            _value_from(source, variable, f"{path}[{index}].valueFrom", errs)
-
-
-def _value_from(source: Container, variable: Container, path: str, errs: list[FieldError]) -> None:
-    count = 0
-    if source.get("fieldRef") is not None:
-        count += 1
-        podvolumes.object_field(source["fieldRef"], _ENV_FIELDS, f"{path}.fieldRef", errs)
-    if source.get("resourceFieldRef") is not None:
-        count += 1
-        at = f"{path}.resourceFieldRef"
-        podvolumes.resource_field(source["resourceFieldRef"], at, False, errs)
-    for kind in ("configMapKeyRef", "secretKeyRef"):
-        reference = source.get(kind)
-        if reference is None:
-            continue
-        count += 1
-        name, key = reference.get("name") or "", reference.get("key") or ""
-        checks.named(name, f"{path}.{kind}.name", names.dns1123_subdomain_errors, errs)
-        if not key:
-            errs.append(errors.required(f"{path}.{kind}.key"))
-        else:
-            checks.named(key, f"{path}.{kind}.key", checks.config_key_errors, errs)
-    if count == 0:
-        text = (
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` "
-            "or `secretKeyRef`"
-        )
-        errs.append(errors.invalid_value(path, "", text))
-    elif variable.get("value"):
-        text = "may not be specified when `value` is not empty"
-        errs.append(errors.invalid_value(path, "", text))
-    elif count > 1:
-        text = "may not have more than one field specified at a time"
-        errs.append(errors.invalid_value(path, "", text))
-
-
-def _env_from(sources: Sequence[Container], path: str, errs: list[FieldError]) -> None:
-    for index, source in enumerate(sources):
-        at = f"{path}[{index}]"
-        if source.get("prefix"):
-            checks.named(source["prefix"], f"{at}.prefix", checks.env_name_errors, errs)
-        count = 0
-        for kind in ("configMapRef", "secretRef"):
-            reference = source.get(kind)
-            if reference is None:
-                continue
-            count += 1
-            name = reference.get("name") or ""
-            if not name:
-                errs.append(errors.required(f"{at}.{kind}.name"))
-            else:
-                checks.named(name, f"{at}.{kind}.name", names.dns1123_subdomain_errors, errs)
-        if count == 0:
-            text = "must specify one of: `configMapRef` or `secretRef`"
-            errs.append(errors.invalid_value(path, "", text))
-        elif count > 1:
-            text = "may not have more than one field specified at a time"
-            errs.append(errors.invalid_value(path, "", text))
 
 
 def _mounts(container: Container, path: str, pod: PodContext) -> None:
@@ -481,6 +404,10 @@ def _http_get(action: Container, path: str, errs: list[FieldError]) -> None:
 
 def _sleep(action: Container, path: str, pod: PodContext) -> None:
     seconds, grace = action.get("seconds") or 0, pod.grace_seconds
-    if grace is not None and not 0 <= seconds <= grace:
-        text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+    least = 0 if pod.release.has("PodLifecycleSleepActionAllowZero") else 1
+    if grace is not None and not least <= seconds <= grace:
+        sign = "greater than 0" if least else "non-negative"
+        text = f"must be {sign} and less than terminationGracePeriodSeconds ({grace})"
+        if least:
+            text += ". Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
         pod.errs.append(errors.invalid_value(path, seconds, text))

@@ -41,6 +41,14 @@ def _key(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
     return lambda spec: name in spec, lambda spec: _less(spec, name)
 
 
+def _container_key(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+    """A field of each container."""
+    return (
+        lambda spec: _any_container(spec, lambda container: name in container),
+        lambda spec: _each_container(spec, lambda container: _less(container, name)),
+    )
+
+
 def _context(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
     """A field of the pod's security context."""
 
@@ -140,6 +148,47 @@ def _without_stop_signals(spec: Spec) -> Spec:
     return _each_container(spec, change)
 
 
+def _reads_files(container: Spec) -> bool:
+    return any(
+        "fileKeyRef" in (variable.get("valueFrom") or {}) for variable in container.get("env") or ()
+    )
+
+
+def _without_files(spec: Spec) -> Spec:
+    def change(container: Spec) -> Spec:
+        if not _reads_files(container):
+            return container
+        variables = [
+            {**one, "valueFrom": _less(one["valueFrom"], "fileKeyRef")}
+            if "fileKeyRef" in (one.get("valueFrom") or {})
+            else one
+            for one in container["env"]
+        ]
+        return {**container, "env": variables}
+
+    return _each_container(spec, change)
+
+
+# -- what /proc looks like ---------------------------------------------------------------------
+
+
+def _is_unmasked(container: Spec) -> bool:
+    mount: object = (container.get("securityContext") or {}).get("procMount", "Default")
+    return mount != "Default"
+
+
+def _masked(spec: Spec) -> Spec:
+    """The field stays, with what it is by default."""
+
+    def change(container: Spec) -> Spec:
+        if not _is_unmasked(container):
+            return container
+        context = {**container["securityContext"], "procMount": "Default"}
+        return {**container, "securityContext": context}
+
+    return _each_container(spec, change)
+
+
 _FIELDS: Mapping[str, tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]] = {
     "UserNamespacesSupport": _key("hostUsers"),
     "SupplementalGroupsPolicy": _context("supplementalGroupsPolicy"),
@@ -151,8 +200,9 @@ _FIELDS: Mapping[str, tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]] = {
     "ImageVolume": (_has_image_volume, _without_image_volumes),
     "SELinuxChangePolicy": _context("seLinuxChangePolicy"),
     "ContainerStopSignals": (lambda spec: _any_container(spec, _stops), _without_stop_signals),
-    "InPlacePodVerticalScaling": (
-        lambda spec: _any_container(spec, lambda container: "resizePolicy" in container),
-        lambda spec: _each_container(spec, lambda container: _less(container, "resizePolicy")),
-    ),
+    "InPlacePodVerticalScaling": _container_key("resizePolicy"),
+    "ContainerRestartRules": _container_key("restartPolicyRules"),
+    "EnvFiles": (lambda spec: _any_container(spec, _reads_files), _without_files),
+    "HostnameOverride": _key("hostnameOverride"),
+    "ProcMountType": (lambda spec: _any_container(spec, _is_unmasked), _masked),
 }

@@ -12,6 +12,7 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.validation import checks, selectors
 
@@ -24,7 +25,7 @@ _WEIGHT = "must be in the range 1-100"
 _plain_keys = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 
 
-def tolerations(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
+def tolerations(items: Sequence[Term], path: str, release: Release, errs: list[FieldError]) -> None:
     for index, item in enumerate(items):
         key, operator = item.get("key") or "", item.get("operator") or ""
         value, effect = item.get("value") or "", item.get("effect") or ""
@@ -51,7 +52,8 @@ def tolerations(items: Sequence[Term], path: str, errs: list[FieldError]) -> Non
                 text = "value must be empty when `operator` is 'Exists'"
                 errs.append(errors.invalid_value(f"{at}.operator", value, text))
         else:
-            allowed = ("Equal", "Exists")
+            compares = operator in ("Lt", "Gt") and release.has("TolerationsKnowComparisons")
+            allowed = ("Equal", "Exists", "Lt", "Gt") if compares else ("Equal", "Exists")
             errs.append(errors.not_supported(f"{at}.operator", operator, allowed))
         if effect and effect not in EFFECTS:
             errs.append(errors.not_supported(f"{at}.effect", effect, EFFECTS))

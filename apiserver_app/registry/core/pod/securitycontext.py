@@ -12,6 +12,7 @@ from typing import Any
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.core.pod import windows
 from apiserver_app.registry.validation import checks, gosyntax
 
@@ -88,18 +89,26 @@ def operating_system(spec: Mapping[str, Any], path: str, errs: list[FieldError])
                     errs.append(errors.forbidden_value(at, _WINDOWS_ONLY))
 
 
-def host_users(spec: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
-    """Refuses a user namespace of the pod's own together with a host namespace."""
+def host_users(
+    spec: Mapping[str, Any], path: str, release: Release, errs: list[FieldError]
+) -> None:
+    """Refuses a user namespace of the pod's own together with a host namespace or raw devices."""
     if spec.get("hostUsers") is not False:
         return
+    late = release.has("HostUsersReworded")
+    text = "when `hostUsers` is false" if late else "when `pod.Spec.HostUsers` is false"
     for field, printed in (
         ("hostNetwork", "hostNetwork"),
         ("hostPID", "HostPID"),
         ("hostIPC", "HostIPC"),
     ):
         if spec.get(field):
-            text = "when `pod.Spec.HostUsers` is false"
             errs.append(errors.forbidden_value(f"{path}.{printed}", text))
+    for group in ("initContainers", "containers", "ephemeralContainers") if late else ():
+        for index, one in enumerate(spec.get(group) or ()):
+            if one.get("volumeDevices"):
+                at = f"{path}.{group}[{index}].volumeDevices"
+                errs.append(errors.forbidden_value(at, text))
 
 
 # -- inside -------------------------------------------------------------------------------------

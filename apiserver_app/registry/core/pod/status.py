@@ -11,15 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apiserver_app.apis import restartpolicy
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
-from apiserver_app.registry.validation import checks
+from apiserver_app.registry.validation import checks, legacyaddresses
+from apiserver_app.registry.validation.legacyaddresses import Rule
 
 Status = Mapping[str, Any]
 
+_SPECS = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
 _SYSTEM_CONDITIONS = {"PodScheduled", "Ready", "Initialized", "ContainersReady"}
 _CONTAINER_GROUPS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 
@@ -49,7 +53,7 @@ def fill(status: dict[str, Any], old: Status) -> None:
                 gofields.arrange(container, "core.v1.ContainerStatus")
 
 
-def validate(obj: Object, old: Object, errs: list[FieldError]) -> None:
+def validate(obj: Object, old: Object, release: Release, errs: list[FieldError]) -> None:
     status, before = obj.get("status") or {}, old.get("status") or {}
     spec = old["spec"]
     for index, condition in enumerate(status.get("conditions") or ()):
@@ -64,19 +68,20 @@ def validate(obj: Object, old: Object, errs: list[FieldError]) -> None:
     if status.get("qosClass") != before.get("qosClass"):
         value = status.get("qosClass") or ""
         errs.append(errors.invalid_value("status.qosClass", value, "field is immutable"))
-    if spec.get("restartPolicy") != "Always":
+    may_stay = spec.get("restartPolicy") != "Always" or release.has("ContainerRestartRules")
+    if may_stay and not restartpolicy.may_all_restart(spec):
         _stays_terminated(status, before, spec, "containerStatuses", errs)
         _stays_terminated(status, before, spec, "initContainerStatuses", errs)
     addresses = status.get("podIPs")
     if addresses:
-        _addresses(addresses, "podIPs", errs)
+        _addresses(addresses, "podIPs", before, release, errs)
     hosts = status.get("hostIPs")
     if hosts:
         first = hosts[0].get("ip")
         if status.get("hostIP") != first:
             text = "must be equal to `hostIP`"
             errs.append(errors.invalid_value("status.hostIPs[0].ip", first, text))
-        _addresses(hosts, "hostIPs", errs)
+        _addresses(hosts, "hostIPs", before, release, errs)
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -86,18 +91,13 @@ def _stays_terminated(
     status: Status, before: Status, spec: Status, group: str, errs: list[FieldError]
 ) -> None:
     """Refuses to restart a container that terminated for good."""
-    sidecars = ()
-    if group == "initContainerStatuses":
-        sidecars = tuple(
-            container.get("name")
-            for container in spec.get("initContainers") or ()
-            if container.get("restartPolicy") == "Always"
-        )
+    names = {one.get("name"): one for one in spec.get(_SPECS[group]) or ()}
     for index, container in enumerate(before.get(group) or ()):
         ended = (container.get("state") or {}).get("terminated")
-        if ended is None or container.get("name") in sidecars:
+        if ended is None:
             continue
-        if ended.get("exitCode") and spec.get("restartPolicy") == "OnFailure":
+        own = names.get(container.get("name")) or {}
+        if restartpolicy.restarts(own, spec, ended.get("exitCode") or 0):
             continue
         for after in status.get(group) or ():
             runs = (after.get("state") or {}).get("terminated") is None
@@ -106,15 +106,26 @@ def _stays_terminated(
                 errs.append(errors.forbidden_value(f"status.{group}[{index}].state", text))
 
 
-def _addresses(items: Sequence[Status], field: str, errs: list[FieldError]) -> None:
+def _rule(field: str, before: Status, release: Release) -> Rule:
+    known = [item.get("ip") or "" for item in before.get(field) or ()]
+    return legacyaddresses.rule(release, known)
+
+
+def _addresses(
+    items: Sequence[Status],
+    field: str,
+    before: Status,
+    release: Release,
+    errs: list[FieldError],
+) -> None:
     if len(items) == 1:
         address = items[0].get("ip") or ""
         if not _plain_ipv4(address):
-            checks.ip(address, f"status.{field}[0]", errs)
+            _rule(field, before, release).ip(address, f"status.{field}[0]", errs)
         return
-    values = [item.get("ip") or "" for item in items]
+    values, rule = [item.get("ip") or "" for item in items], _rule(field, before, release)
     for index, value in enumerate(values):
-        checks.ip(value, f"status.{field}[{index}]", errs)
+        rule.ip(value, f"status.{field}[{index}]", errs)
     name = "core.PodIP" if field == "podIPs" else "core.HostIP"
     inner = ", ".join(f"{name}{{IP:{errors.go_value(value)}}}" for value in values)
     checks.ip_list(values, f"status.{field}", "IP", errors.GoText(f"[]{name}{{{inner}}}"), errs)

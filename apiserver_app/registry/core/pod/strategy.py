@@ -14,6 +14,7 @@ from typing import Any
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
@@ -21,6 +22,7 @@ from apiserver_app.registry.core.pod import (
     apparmor,
     defaults,
     disabled,
+    podlevel,
     scheduling,
     update,
     validation,
@@ -59,6 +61,8 @@ class PodStrategy(Strategy):
             spec = obj["spec"] = {}
         defaults.pod_spec(spec)
         defaults.pod(spec)
+        if spec.get("resources") and self.release.has("PodLevelResources"):
+            podlevel.with_defaults(spec)
 
     def prepare_for_create(self, ctx: Context, obj: Object) -> None:
         if ctx.version.has("PodGeneration"):
@@ -73,7 +77,7 @@ class PodStrategy(Strategy):
             spec["affinity"] = scheduling.with_label_keys(spec["affinity"], meta.labels_of(obj))
         spec = obj["spec"] = disabled.without(spec, None, ctx.version)
         if ctx.version.has("AppArmorFields"):
-            apparmor.synchronize(obj, ctx.warnings)
+            apparmor.synchronize(obj, ctx.version.has("AppArmorAnnotations"), ctx.warnings)
         gofields.arrange(spec, "core.v1.PodSpec")
         status: dict[str, Any] = {"phase": "Pending"}
         if spec.get("schedulingGates"):
@@ -83,7 +87,7 @@ class PodStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        self._validate_spec(obj, errs)
+        self._validate_spec(obj, ctx.version, errs)
         spec = obj["spec"]
         if spec.get("ephemeralContainers"):
             text = "cannot be set on create"
@@ -111,7 +115,7 @@ class PodStrategy(Strategy):
         spec, before = obj["spec"], old["spec"]
         same = spec is before or spec == before
         if not same:
-            self._validate_spec(obj, errs)
+            self._validate_spec(obj, ctx.version, errs)
         update.changed_annotations(obj, old, errs)
         if same:
             return errs
@@ -142,7 +146,7 @@ class PodStrategy(Strategy):
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         update.changed_annotations(obj, old, errs)
-        podstatus.validate(obj, old, errs)
+        podstatus.validate(obj, old, ctx.version, errs)
         return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
@@ -156,7 +160,7 @@ class PodStrategy(Strategy):
                 "metadata.name: this is used in the Pod's hostname, which can result in "
                 f"surprising behavior; a DNS label is recommended: [{' '.join(messages)}]"
             )
-        podwarnings.add(obj["spec"], obj["metadata"], "spec", warnings)
+        podwarnings.add(obj["spec"], obj["metadata"], "spec", ctx.version, warnings)
         return warnings
 
     def grace_seconds(self, obj: Object, options: Object) -> int | None:
@@ -186,12 +190,12 @@ class PodStrategy(Strategy):
             return str(addresses[0].get("ip") or "") if addresses else ""
         return super().selectable_value(obj, path)
 
-    def _validate_spec(self, obj: Object, errs: list[FieldError]) -> None:
+    def _validate_spec(self, obj: Object, release: Release, errs: list[FieldError]) -> None:
         spec, metadata = obj["spec"], obj["metadata"]
         annotations = metadata.get("annotations")
         if annotations:
             validation.pod_annotations(annotations, spec, "metadata.annotations", errs)
-        validation.validate(spec, metadata.get("name") or "", "spec", True, errs)
+        validation.validate(spec, metadata.get("name") or "", "spec", True, release, errs)
         if not spec.get("serviceAccountName"):
             _tokens_without_account(spec.get("volumes") or (), errs)
         for group in ("containers", "initContainers"):

@@ -70,7 +70,7 @@ def spec(after: Spec, before: Spec, version: Release, errs: list[FieldError]) ->
         images(after.get(group) or (), f"spec.{group}", errs, required=True)
     if not _deadline(after, before, errs):
         return
-    _tolerations(after, before, errs)
+    _tolerations(after, before, version, errs)
     _gates(after, before, errs)
     munged = _munged(after, before)
     if before.get("schedulingGates"):
@@ -194,7 +194,7 @@ def _deadline(after: Spec, before: Spec, errs: list[FieldError]) -> bool:
     return True
 
 
-def _tolerations(after: Spec, before: Spec, errs: list[FieldError]) -> None:
+def _tolerations(after: Spec, before: Spec, version: Release, errs: list[FieldError]) -> None:
     new, old = after.get("tolerations") or [], before.get("tolerations") or []
     if new == old:
         return
@@ -204,7 +204,7 @@ def _tolerations(after: Spec, before: Spec, errs: list[FieldError]) -> None:
             text = "existing toleration can not be modified except its tolerationSeconds"
             errs.append(errors.forbidden_value("spec.tolerations", text))
             return
-    scheduling.tolerations(new, "spec.tolerations", errs)
+    scheduling.tolerations(new, "spec.tolerations", version, errs)
 
 
 def _gates(after: Spec, before: Spec, errs: list[FieldError]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.core import persistentvolumeclaim, resources
 from apiserver_app.registry.core.pod import apparmor
 from apiserver_app.registry.validation import addresswarnings, nodewarnings
@@ -44,7 +45,7 @@ _OLD_VOLUMES = {
 }
 
 
-def add(spec: Spec, metadata: Spec, path: str, warnings: list[str]) -> None:
+def add(spec: Spec, metadata: Spec, path: str, release: Release, warnings: list[str]) -> None:
     """Appends the warnings. `path` is `spec`, or `spec.template.spec` for a template."""
     if spec.get("nodeSelector"):
         nodewarnings.keys(spec["nodeSelector"], f"{path}.nodeSelector", warnings)
@@ -94,9 +95,11 @@ def add(spec: Spec, metadata: Spec, path: str, warnings: list[str]) -> None:
         _pod_affinity(affinity.get(kind) or {}, f"{path}.affinity.{kind}", warnings)
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
     for index, server in enumerate(servers):
-        addresswarnings.ip(server, f"{path}.dnsConfig.nameservers[{index}]", warnings)
+        addresswarnings.ip(server, f"{path}.dnsConfig.nameservers[{index}]", release, warnings)
     for index, alias in enumerate(aliases):
-        addresswarnings.ip(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip", warnings)
+        addresswarnings.ip(
+            alias.get("ip") or "", f"{path}.hostAliases[{index}].ip", release, warnings
+        )
 
 
 # -- inside -------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.strategy import Context
 
+_BEYOND = 32768
 _TRIES = 64
 
 Spec = Mapping[str, Any]
@@ -179,6 +180,9 @@ def _keep_node_ports(spec: dict[str, Any], before: Spec) -> None:
 
 
 def _free_address(ctx: Context) -> str:
+    """A free one at random; of a dry run the first of the range, which none ever gets."""
+    if ctx.dry_run:
+        return str(ctx.net.cidr.network_address)
     taken = {service.get("spec", {}).get("clusterIP") for service in ctx.reader.list("services")}
     taken.add(ctx.net.apiserver)
     base, size = int(ctx.net.cidr.network_address), ctx.net.cidr.num_addresses - 1
@@ -201,6 +205,7 @@ class _Ports:
     def __init__(self, ctx: Context, obj: Object) -> None:
         self._ctx, self._name = ctx, meta.name_of(obj)
         self._taken: set[int] = set()
+        self._own: list[int] = []
         for service in ctx.reader.list("services"):
             spec = service.get("spec") or {}
             numbers = [port.get("nodePort") for port in spec.get("ports") or ()]
@@ -215,7 +220,7 @@ class _Ports:
             )
         if number in self._taken:
             return "provided port is already allocated"
-        self._taken.add(number)
+        self._hold(number)
         return ""
 
     def take_for(self, index: int, number: int) -> int:
@@ -226,15 +231,22 @@ class _Ports:
         return number
 
     def free(self) -> int:
+        """A free one at random; of a dry run some number beyond those that there are."""
+        if self._ctx.dry_run:
+            return self._hold(max(self._own, default=_BEYOND) + 1)
         net = self._ctx.net
         low, high = net.first_port, net.last_port
         first = low + net.static_ports
         tried = (first + self._ctx.rand.below(high - first + 1) for _ in range(_TRIES))
         for number in itertools.chain(tried, range(first, high + 1), range(low, first)):
             if number not in self._taken:
-                self._taken.add(number)
-                return number
+                return self._hold(number)
         raise errors.internal("failed to allocate a nodePort: range is full")
+
+    def _hold(self, number: int) -> int:
+        self._taken.add(number)
+        self._own.append(number)
+        return number
 
 
 def _take_ports(spec: dict[str, Any], node_ports: _Ports) -> None:

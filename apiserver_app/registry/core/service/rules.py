@@ -15,7 +15,8 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.registry.core.service.ips import is_external, is_headless, needs_health_check
-from apiserver_app.registry.validation import checks, gosyntax, objectmeta
+from apiserver_app.registry.validation import checks, gosyntax, legacyaddresses, objectmeta
+from apiserver_app.registry.validation.legacyaddresses import Rule
 
 Spec = Mapping[str, Any]
 
@@ -29,7 +30,7 @@ _CLOSE = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _DAY = 86400
 
 
-def validate(obj: Object, release: Release) -> list[FieldError]:
+def validate(obj: Object, release: Release, before: Spec | None = None) -> list[FieldError]:
     errs: list[FieldError] = []
     spec = obj["spec"]
     kind, ports = spec.get("type") or "", spec.get("ports") or ()
@@ -47,15 +48,17 @@ def validate(obj: Object, release: Release) -> list[FieldError]:
     if spec.get("selector"):
         objectmeta.label_errors(spec["selector"], "spec.selector", errs)
     _affinity(spec, errs)
+    external = legacyaddresses.rule(release, (before or {}).get("externalIPs") or ())
     for index, address in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{index}]"
-        if checks.parse_ip(address) is None:
-            checks.ip(address, path, errs)
-        else:
+        size = len(errs)
+        external.ip(address, path, errs)
+        if len(errs) == size:
             checks.special_ip(address, path, errs)
     checks.one_of(kind, "spec.type", _TYPES, errs)
     _port_pairs(kind, ports, errs)
-    _balancer(spec, kind, errs)
+    ranges = [value.strip() for value in (before or {}).get("loadBalancerSourceRanges") or ()]
+    _balancer(spec, kind, legacyaddresses.rule(release, ranges), errs)
     _traffic(spec, kind, errs)
     _distribution(spec, release, errs)
     return errs
@@ -126,7 +129,7 @@ def _affinity(spec: Spec, errs: list[FieldError]) -> None:
         errs.append(errors.forbidden_value(path, text))
 
 
-def addresses(spec: Spec) -> list[FieldError]:
+def addresses(spec: Spec, release: Release, before: Spec | None) -> list[FieldError]:
     """What is wrong with cluster IPs and IP families, before any is allocated."""
     errs: list[FieldError] = []
     ip, ips = spec.get("clusterIP") or "", list(spec.get("clusterIPs") or ())
@@ -151,17 +154,18 @@ def addresses(spec: Spec) -> list[FieldError]:
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _POLICIES:
         errs.append(errors.not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
-    before = len(errs)
+    size = len(errs)
+    rule = legacyaddresses.rule(release, (before or {}).get("clusterIPs") or ())
     for index, address in enumerate(ips):
         if index == 0 and address == "None":
             if len(ips) > 1:
                 text = "'None' must be the first and only value"
                 errs.append(errors.invalid_value(path, ips, text))
             continue
-        checks.ip(address, f"{path}[{index}]", errs)
+        rule.ip(address, f"{path}[{index}]", errs)
     if len(ips) > 2:
         errs.append(errors.invalid_value(path, ips, "may only hold up to 2 values"))
-    if len(errs) == before:
+    if len(errs) == size:
         checks.ip_list(ips, path, "IP", ips, errs)
         _family_matches(spec, ips, path, errs)
     return errs
@@ -202,14 +206,14 @@ def _port_pairs(kind: str, ports: Any, errs: list[FieldError]) -> None:
         seen.add(key)
 
 
-def _balancer(spec: Spec, kind: str, errs: list[FieldError]) -> None:
+def _balancer(spec: Spec, kind: str, rule: Rule, errs: list[FieldError]) -> None:
     ranges = spec.get("loadBalancerSourceRanges")
     if ranges:
         path = "spec.LoadBalancerSourceRanges"
         if kind != "LoadBalancer":
             errs.append(errors.forbidden_value(path, _ONLY_BALANCERS))
         for index, value in enumerate(ranges):
-            checks.cidr(value.strip(), f"{path}[{index}]", errs)
+            rule.cidr(value.strip(), f"{path}[{index}]", errs)
     if spec.get("allocateLoadBalancerNodePorts") is not None and kind != "LoadBalancer":
         errs.append(errors.forbidden_value("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCERS))
     chosen = spec.get("loadBalancerClass")

@@ -18,7 +18,7 @@ from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core.service import ips, rules
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import addresswarnings, checks, objectmeta
+from apiserver_app.registry.validation import addresswarnings, legacyaddresses, objectmeta
 
 _HINTS = "service.kubernetes.io/topology-aware-hints"
 _TRAFFIC_TYPES = ("ClusterIP", "LoadBalancer", "NodePort")
@@ -90,7 +90,7 @@ class ServiceStrategy(Strategy):
             return []
         errs: list[FieldError] = []
         rules.changes(obj["spec"], old["spec"], errs)
-        return errs + rules.validate(obj, ctx.version)
+        return errs + rules.validate(obj, ctx.version, old["spec"])
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs: list[FieldError] = []
@@ -100,9 +100,10 @@ class ServiceStrategy(Strategy):
         if ingresses and obj["spec"].get("type") != "LoadBalancer":
             text = "may only be used when `spec.type` is 'LoadBalancer'"
             return [errors.forbidden_value(path, text)]
+        rule = legacyaddresses.of_balancer(ctx.version, old)
         for index, ingress in enumerate(ingresses):
             if ingress.get("ip"):
-                checks.ip(ingress["ip"], f"{path}[{index}].ip", errs)
+                rule.ip(ingress["ip"], f"{path}[{index}].ip", errs)
         return errs
 
     def warnings(self, ctx: Context, obj: Object, old: Object | None) -> list[str]:
@@ -114,15 +115,17 @@ class ServiceStrategy(Strategy):
                 "service.kubernetes.io/topology-mode instead"
             )
         for index, value in enumerate(spec.get("clusterIPs") or ()):
-            addresswarnings.ip(value, f"spec.clusterIPs[{index}]", warnings)
+            addresswarnings.ip(value, f"spec.clusterIPs[{index}]", ctx.version, warnings)
         if spec.get("clusterIP") == "None" and spec.get("type") == "ClusterIP":
             _headless_warnings(spec, warnings, is_late)
         for index, value in enumerate(spec.get("externalIPs") or ()):
-            addresswarnings.ip(value, f"spec.externalIPs[{index}]", warnings)
+            addresswarnings.ip(value, f"spec.externalIPs[{index}]", ctx.version, warnings)
         if spec.get("loadBalancerIP"):
-            addresswarnings.ip(spec["loadBalancerIP"], "spec.loadBalancerIP", warnings)
+            addresswarnings.ip(spec["loadBalancerIP"], "spec.loadBalancerIP", ctx.version, warnings)
         for index, value in enumerate(spec.get("loadBalancerSourceRanges") or ()):
-            addresswarnings.cidr(value, f"spec.loadBalancerSourceRanges[{index}]", warnings)
+            addresswarnings.cidr(
+                value, f"spec.loadBalancerSourceRanges[{index}]", ctx.version, warnings
+            )
         if spec.get("externalIPs") and spec.get("type") == "ExternalName":
             warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
         if spec.get("externalName") and spec.get("type") != "ExternalName":
@@ -177,9 +180,9 @@ def _drop_after_type_change(spec: dict[str, Any], before: Mapping[str, Any]) -> 
 
 def _allocate(ctx: Context, obj: Object, old: Object | None) -> None:
     """Comes before anything else is validated, and ends there when it fails."""
-    spec = obj["spec"]
+    spec, before = obj["spec"], None if old is None else old["spec"]
     if spec["type"] != "ExternalName":
-        errs = rules.addresses(spec) or ips.family_errors(spec)
+        errs = rules.addresses(spec, ctx.version, before) or ips.family_errors(spec)
         if errs:
             raise errors.invalid("", "Service", obj["metadata"].get("name", ""), errs)
     ips.families(spec)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.releases import Release
+from apiserver_app.machinery.releases import DEFAULT, Release
 from apiserver_app.registry.validation import addresswarnings
 from tests.apiserver_app.registry.kinds import strategies
 
@@ -200,7 +200,7 @@ def test_annotations_that_fields_replaced_are_told_of_until_the_field_is_there()
 def test_a_range_is_written_in_one_way(value: str, messages: list[str]) -> None:
     found: list[str] = []
 
-    addresswarnings.cidr(value, "a", found)
+    addresswarnings.cidr(value, "a", DEFAULT, found)
 
     assert found == messages
 
