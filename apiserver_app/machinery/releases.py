@@ -166,6 +166,8 @@ BEHAVIOURS: Mapping[str, Span] = {
     "MatchLabelKeysInPodAffinity": Span(31),
     "MaxUnavailableStatefulSet": NOT_YET,
     "MutableCSINodeAllocatableCount": Span(35),
+    "NodeAffinityValuesValidated": Span(33),
+    "PodCIDRsToldOnce": Span(33),
     "PodCertificateRequest": NOT_YET,
     "PodLifecycleSleepActionAllowZero": Span(33),
     "PodGeneration": Span(33),  # metadata.generation follows the pod's spec
@@ -176,11 +178,13 @@ BEHAVIOURS: Mapping[str, Span] = {
     "RelaxedDNSSearchValidation": Span(33),
     "RelaxedServiceNameValidation": Span(36),
     "RestartAllContainersOnContainerExits": Span(36),
+    "RevisionHistoryLimitMutable": Span(33),  # of a StatefulSet
     "SELinuxChangePolicy": Span(33),
     "ScaleTargetVersionValidation": Span(34),
     "ServiceAccountNodeAudienceRestriction": Span(32),
     "StatefulSetTemplateValidation": Span(34),
     "StorageClassUpdatesReworded": Span(36),
+    "StoredVersionsReworded": Span(33),
     "StrictIPCIDRValidation": Span(36),
     "SupplementalGroupsPolicy": Span(33),
     "TolerationsOfRuntimeClasses": Span(35),  # their paths are right

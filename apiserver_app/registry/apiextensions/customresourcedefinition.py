@@ -14,6 +14,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.kinds import customresources
 from apiserver_app.machinery.meta import Object, name_of
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.apiextensions import definitionconversion
@@ -73,7 +74,7 @@ class CustomResourceDefinitionStrategy(Strategy):
             text = 'must be spec.names.plural+"."+spec.group'
             errs.append(errors.invalid_value("metadata.name", name_of(obj), text))
         _spec(ctx, spec, None, errs)
-        _status(obj, errs)
+        _status(obj, ctx.version, errs)
         _approval(obj, None, errs)
         _preserve(spec, errs)
         return errs
@@ -89,7 +90,7 @@ class CustomResourceDefinitionStrategy(Strategy):
             if new != was:
                 at = f"spec.{'.'.join(path)}"
                 errs.append(errors.invalid_value(at, new, "field is immutable"))
-        _status(obj, errs)
+        _status(obj, ctx.version, errs)
         _approval(obj, old, errs)
         if not old["spec"].get("preserveUnknownFields"):
             _preserve(obj["spec"], errs)
@@ -135,7 +136,7 @@ def _spec(
     definitionconversion.validate(conversion, old, "spec.conversion", errs)
 
 
-def _status(obj: Object, errs: list[FieldError]) -> None:
+def _status(obj: Object, release: Release, errs: list[FieldError]) -> None:
     """A version may be removed only after status.storedVersions no longer lists it."""
     path = "status.storedVersions"
     stored = list((obj.get("status") or {}).get("storedVersions") or ())
@@ -151,11 +152,13 @@ def _status(obj: Object, errs: list[FieldError]) -> None:
     known = {version.get("name") for version in versions}
     for index, name in enumerate(stored):
         if name not in known:
-            text = (
-                f"missing from spec.versions; {name} was previously a storage version, and must "
-                "remain in spec.versions until a storage migration ensures no data remains "
-                f"persisted in {name} and removes {name} from status.storedVersions"
-            )
+            text = "must appear in spec.versions"
+            if release.has("StoredVersionsReworded"):
+                text = (
+                    f"missing from spec.versions; {name} was previously a storage version, and "
+                    "must remain in spec.versions until a storage migration ensures no data "
+                    f"remains persisted in {name} and removes {name} from status.storedVersions"
+                )
             errs.append(errors.invalid_value(f"{path}[{index}]", name, text))
 
 

@@ -21,17 +21,11 @@ from apiserver_app.registry.core.workload import NOT_MORE_THAN_REPLICAS
 from apiserver_app.registry.strategy import Context
 from apiserver_app.registry.validation import checks, gosyntax, objectmeta, selectors
 
-_MUTABLE = tuple(
-    """
-    replicas template updateStrategy minReadySeconds ordinals revisionHistoryLimit
-    persistentVolumeClaimRetentionPolicy
-    """.split()
-)
-_REFUSED = (
-    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
-    "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' "
-    "and 'minReadySeconds' are forbidden"
-)
+_LIMIT = "revisionHistoryLimit"  # is one of them since 1.33
+_MUTABLE = (
+    "replicas", "ordinals", "template", "updateStrategy", _LIMIT,
+    "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
+)  # fmt: skip
 
 
 class StatefulSetStrategy(workload.WorkloadStrategy):
@@ -140,9 +134,16 @@ class StatefulSetStrategy(workload.WorkloadStrategy):
         whole = ctx.version.has("StatefulSetTemplateValidation")
         whole = whole and not self._validate(ctx, old, False, whole=True)
         errs = self._validate(ctx, obj, False, whole=whole)
-        fixed = {key: value for key, value in spec.items() if key not in _MUTABLE}
-        if fixed != {key: value for key, value in before.items() if key not in _MUTABLE}:
-            errs.append(errors.forbidden_value("spec", _REFUSED))
+        late = ctx.version.has("RevisionHistoryLimitMutable")
+        mutable = [field for field in _MUTABLE if field != _LIMIT or late]
+        fixed = {key: value for key, value in spec.items() if key not in mutable}
+        if fixed != {key: value for key, value in before.items() if key not in mutable}:
+            *most, last = (f"'{field}'" for field in mutable)
+            text = (
+                f"updates to statefulset spec for fields other than {', '.join(most)} and {last} "
+                "are forbidden"
+            )
+            errs.append(errors.forbidden_value("spec", text))
         return errs
 
 

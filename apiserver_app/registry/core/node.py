@@ -12,12 +12,12 @@ from typing import Any
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.core import resources
 from apiserver_app.registry.core.pod import scheduling
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import addresswarnings, checks, legacyaddresses
-from apiserver_app.registry.validation.legacyaddresses import Rule
 
 _NODE_INFO = tuple(
     """
@@ -70,7 +70,7 @@ class NodeStrategy(Strategy):
         if spec.get("taints"):
             scheduling.taints(spec["taints"], "metadata.taints", errs)
         _amounts(obj, errs)
-        _ranges(spec.get("podCIDRs") or (), legacyaddresses.rule(ctx.version), errs)
+        _ranges(spec.get("podCIDRs") or (), ctx.version, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -138,10 +138,14 @@ def _drop_source(spec: dict[str, Any], before: Mapping[str, Any]) -> None:
         spec.pop("configSource", None)
 
 
-def _ranges(ranges: Sequence[str], rule: Rule, errs: list[FieldError]) -> None:
+def _ranges(ranges: Sequence[str], release: Release, errs: list[FieldError]) -> None:
+    rule = legacyaddresses.rule(release)
     for index, value in enumerate(ranges):
         rule.cidr(value, f"spec.podCIDRs[{index}]", errs)
     checks.ip_list(ranges, "spec.podCIDRs", "CIDR", list(ranges), errs)
+    for index, value in enumerate(() if release.has("PodCIDRsToldOnce") else ranges):
+        if value in ranges[:index]:
+            errs.append(errors.duplicate(f"spec.podCIDRs[{index}]", value))
 
 
 def _amounts(obj: Object, errs: list[FieldError]) -> None:

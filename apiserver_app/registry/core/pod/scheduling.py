@@ -80,12 +80,13 @@ def taints(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:
         seen.add((key, effect))
 
 
-def affinity(value: Term, path: str, errs: list[FieldError]) -> None:
+def affinity(value: Term, path: str, release: Release, errs: list[FieldError]) -> None:
     node = value.get("nodeAffinity")
     if node:
         at = f"{path}.nodeAffinity"
         if node.get(_REQUIRED) is not None:
-            node_selector(node[_REQUIRED], f"{at}.{_REQUIRED}", errs)
+            strict = release.has("NodeAffinityValuesValidated")
+            node_selector(node[_REQUIRED], f"{at}.{_REQUIRED}", errs, strict=strict)
         for index, term in enumerate(node.get(_PREFERRED) or ()):
             _weight(term, f"{at}.{_PREFERRED}[{index}]", errs)
             preference = term.get("preference") or {}
@@ -103,13 +104,16 @@ def affinity(value: Term, path: str, errs: list[FieldError]) -> None:
             _pod_term(inner, f"{at}.{_PREFERRED}[{index}].podAffinityTerm", errs)
 
 
-def node_selector(selector: Term, path: str, errs: list[FieldError]) -> None:
+def node_selector(
+    selector: Term, path: str, errs: list[FieldError], *, strict: bool = True
+) -> None:
+    """`strict`: its values must be those of labels."""
     terms = selector.get("nodeSelectorTerms")
     if not terms:
         text = "must have at least one node selector term"
         errs.append(errors.required(f"{path}.nodeSelectorTerms", text))
     for index, term in enumerate(terms or ()):
-        _node_term(term, f"{path}.nodeSelectorTerms[{index}]", True, errs)
+        _node_term(term, f"{path}.nodeSelectorTerms[{index}]", strict, errs)
 
 
 def spread_constraints(items: Sequence[Term], path: str, errs: list[FieldError]) -> None:

@@ -194,7 +194,7 @@ def _before_account(spec: Spec, path: str, release: Release, errs: list[FieldErr
         objectmeta.label_errors(spec["nodeSelector"], f"{path}.nodeSelector", errs)
     securitycontext.pod(spec, path, errs)
     if spec.get("affinity"):
-        scheduling.affinity(spec["affinity"], f"{path}.affinity", errs)
+        scheduling.affinity(spec["affinity"], f"{path}.affinity", release, errs)
     _dns(spec, path, release, errs)
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         at = f"{path}.readinessGates[{index}].conditionType"
