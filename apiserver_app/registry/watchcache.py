@@ -33,7 +33,7 @@ MANY, SMALL_BYTES = 1000, 1024  # equal parts are kept once where more, and larg
 # not kept decoded: there are many, they are rarely read and no decision depends on them
 _UNDECODED = ("events",)
 
-ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -88,10 +88,6 @@ class SchedulingQueue:
         """How many pods are in a place."""
         return sum(pod.place == place for pod in self._pods.values())
 
-    def place_of(self, key: str) -> str:
-        queued = self._pods.get(key)
-        return queued.place if queued is not None else ""
-
     # -- pods come and go -----------------------------------------------------------------------
 
     def add(self, pod: Object, revision: int) -> None:

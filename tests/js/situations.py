@@ -363,23 +363,12 @@ def pod(name: str, annotations: dict[str, str] | None = None, **more: Any) -> di
 
 def workload(kind: str, name: str, replicas: int = 0, *, image: str = "nginx", **more: Any) -> Any:
     count: dict[str, Any] = {"replicas": replicas} if replicas else {}
-    return {
-        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name},
-        "spec": {
-            **count,
-            "selector": {"matchLabels": {"app": name}},
-            "template": pod("", image=image) | {"metadata": {"labels": {"app": name}}},
-            **more,
-        },
-    }  # fmt: skip
+    return builders.deployment(name, image, **count, **more) | {"kind": kind}
 
 
 def job(name: str, annotations: dict[str, str], **more: Any) -> dict[str, Any]:
     template = pod("", annotations, restartPolicy="Never")
-    return {
-        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
-        "spec": {"backoffLimit": 1, "template": template, **more},
-    }  # fmt: skip
+    return builders.job(name, backoffLimit=1, template=template, **more)
 
 
 def claim(name: str, storage_class: str) -> dict[str, Any]:

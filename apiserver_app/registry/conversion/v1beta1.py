@@ -244,7 +244,7 @@ def _request(obj: Object) -> Object:
     return _as("certificates.k8s.io/v1", obj, spec=spec)
 
 
-_EXTENSIONS, _FIRST, _SECOND = "extensions/v1beta1", "apps/v1beta1", "apps/v1beta2"
+_EXTENSIONS, _FIRST = "extensions/v1beta1", "apps/v1beta1"
 _NETWORKING, _CRDS = "networking.k8s.io/v1beta1", "apiextensions.k8s.io/v1beta1"
 _ADMISSION = "admissionregistration.k8s.io/v1beta1"
 

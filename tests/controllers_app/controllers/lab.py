@@ -252,17 +252,7 @@ def template(image: str = "nginx", **labels: str) -> Object:
 
 
 def deployment(name: str = "web", replicas: int = 3, image: str = "nginx", **spec: Any) -> Object:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labelled(name)},
-            "template": template(image, app=name),
-            **spec,
-        },
-    }
+    return builders.deployment(name, image, container="web", **{"replicas": replicas, **spec})
 
 
 def replica_set(name: str = "web", replicas: int = 3, **spec: Any) -> Object:

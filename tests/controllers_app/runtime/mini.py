@@ -10,6 +10,7 @@ from apiserver_app.machinery.client import WatchEvent
 from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.waiting import Mailbox
+from tests import builders
 
 START = 1_750_000_000 * 1_000_000
 
@@ -199,7 +200,7 @@ def advance(kernel: Kernel, seconds: float) -> None:
 
 
 def pod(name: str, *, owner: str = "", namespace: str = "default", **labels: str) -> Object:
-    metadata: Object = {"name": name, "namespace": namespace, "labels": labels}
+    made = builders.pod(name, namespace=namespace, labels=labels)
     if owner:
-        metadata["ownerReferences"] = [{"uid": owner, "controller": True}]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+        made["metadata"]["ownerReferences"] = [{"uid": owner, "controller": True}]
+    return made

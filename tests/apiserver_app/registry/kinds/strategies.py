@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kinds import kinds as resources
@@ -13,6 +14,7 @@ from apiserver_app.machinery.types import scheme
 from apiserver_app.registry import kinds
 from apiserver_app.registry.strategy import Context, Strategy
 from apiserver_app.registry.validation import objectmeta
+from tests import builders
 from tests.apiserver_app.memory import MemoryReader
 
 VERSION = Release(33)
@@ -105,10 +107,9 @@ def named(kind: str, api_version: str, name: str = "web", **fields: object) -> O
     return {"kind": kind, "apiVersion": api_version, "metadata": metadata, **fields}
 
 
-def pod(**spec: object) -> Object:
+def pod(**spec: Any) -> Object:
     """A pod of one nginx container."""
-    containers = [{"name": "nginx", "image": "nginx"}]
-    return named("Pod", "v1", spec={"containers": containers, **spec})
+    return builders.pod("web", container="nginx", namespace="default", **spec)
 
 
 def template(**spec: object) -> Object:
@@ -116,11 +117,8 @@ def template(**spec: object) -> Object:
     return {"metadata": {"labels": {"app": "web"}}, "spec": pod(**spec)["spec"]}
 
 
-def deployment(**spec: object) -> Object:
-    selector = {"matchLabels": {"app": "web"}}
-    return named(
-        "Deployment", "apps/v1", spec={"selector": selector, "template": template(), **spec}
-    )
+def deployment(**spec: Any) -> Object:
+    return builders.deployment("web", container="nginx", namespace="default", **spec)
 
 
 def with_spec(obj: Object, **fields: object) -> Object:
