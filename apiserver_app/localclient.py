@@ -82,7 +82,7 @@ class LocalClient:
     ) -> Object:
         parts = ["/apis", group_version, "namespaces", namespace, plural, name, subresource]
         group, _, version = group_version.partition("/")
-        said = {key: value for key, value in (params or {}).items() if value}
+        query = {key: value for key, value in (params or {}).items() if value}
         call = Call(
             "get" if name else "list",
             "/".join(filter(None, parts)),
@@ -92,10 +92,10 @@ class LocalClient:
             subresource,
             namespace,
             name,
-            {key: [value] for key, value in said.items()},
+            {key: [value] for key, value in query.items()},
             component=self.component,
             asked=(group, version, plural),
-            query=urllib.parse.urlencode(said),
+            query=urllib.parse.urlencode(query),
             headers={"accept": "application/json"},
             method="GET",
         )
@@ -104,10 +104,10 @@ class LocalClient:
             outcome = await self._handle(Request(self._cluster, call))
         except errors.ApiError as error:
             raise _as_client_go(error, about) from error
-        found = _decoded(outcome.value)
-        if outcome.code < 400 and isinstance(found, dict):
-            return found
-        raise _refused(outcome.code, found, about)
+        body = _decoded(outcome.value)
+        if outcome.code < 400 and isinstance(body, dict):
+            return body
+        raise _refused(outcome.code, body, about)
 
     async def list(
         self,

@@ -40,8 +40,8 @@ class Pipeline:
         filters = [make(cluster) for make in gates.FILTERS]
         # by whether the request comes from outside
         self._filters = {
-            True: tuple(Step.of(one) for one in filters),
-            False: tuple(Step.of(one) for one in filters if one.inside),
+            True: tuple(Step.of(gate) for gate in filters),
+            False: tuple(Step.of(gate) for gate in filters if gate.inside),
         }
         self._write = {make.name: Step.of(make(cluster)) for make in gates.WRITE}
         self._passed: dict[tuple[str, ...], tuple[Step, ...]] = {}
@@ -129,8 +129,8 @@ class Pipeline:
             try:
                 if not is_large:
                     return await gate.run(request, passes)
-                for one in passes:  # and others have their turn before the next
-                    await gate.run(request, (one,))
+                for step in passes:  # and others have their turn before the next
+                    await gate.run(request, (step,))
                     await self.kernel.pause()
                 return None
             except errors.ApiError as error:
@@ -152,11 +152,11 @@ class Pipeline:
 
     def _gates_of(self, operation: Operation) -> tuple[Step, ...]:
         """Those of a write's gates that the operation passes."""
-        found = self._passed.get(operation.passes)
-        if found is None:
-            found = tuple(step for name, step in self._write.items() if name in operation.passes)
-            self._passed[operation.passes] = found
-        return found
+        steps = self._passed.get(operation.passes)
+        if steps is None:
+            steps = tuple(step for name, step in self._write.items() if name in operation.passes)
+            self._passed[operation.passes] = steps
+        return steps
 
     async def _log(
         self, request: Request, outcome: Outcome | None, error: errors.ApiError | None
@@ -165,7 +165,7 @@ class Pipeline:
         event, now, log = request.audit, self.kernel.now, self.cluster.audit
         assert event is not None
         if outcome is None:
-            told = event.complete(now, error=error, annotations=request.annotations)
+            line = event.complete(now, error=error, annotations=request.annotations)
         else:
             lasts = outcome.selection is not None or outcome.stream is not None
             if lasts:
@@ -173,10 +173,10 @@ class Pipeline:
             if outcome.selection is not None:
                 return
             obj = self._answered(request, outcome) if event.wants_response else outcome.obj
-            told = event.complete(now, code=outcome.code, obj=obj, annotations=request.annotations)
-        if told is not None:
+            line = event.complete(now, code=outcome.code, obj=obj, annotations=request.annotations)
+        if line is not None:
             about = auditor.detail(event.finding, request.audit_id)
-            logged = Decision("allow", {**about, "word": "logged", "event": told})
+            logged = Decision("allow", {**about, "word": "logged", "event": line})
             await gate.record(request, "audit", logged)
         if log is not None and log.blocks:
             await log.settle()

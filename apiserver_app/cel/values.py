@@ -218,7 +218,7 @@ def _same_items(left: list[Any], right: list[Any]) -> bool:
 def contains(items: list[Any], item: Any) -> bool:
     if type(item) is str:
         return item in items
-    return any(equal(item, one) for one in items)
+    return any(equal(item, other) for other in items)
 
 
 def plus(left: list[Any], right: list[Any]) -> list[Any]:

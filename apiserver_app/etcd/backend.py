@@ -163,8 +163,8 @@ class MemoryBackend:
         return list(self._newest(self.rows).values())
 
     def at(self, key: str, revision: int) -> LogRow | None:
-        found = self._between(revision, revision)
-        return found[0] if found and found[0].key == key else None
+        rows = self._between(revision, revision)
+        return rows[0] if rows and rows[0].key == key else None
 
     def until(self, prefix: str, revision: int, *, exact: bool) -> Iterable[LogRow]:
         rows = [
@@ -198,7 +198,7 @@ class MemoryBackend:
     def forget(self, seq: int) -> int:
         before = len(self._segments)
         self._segments = [segment for segment in self._segments if segment.last >= seq]
-        self.input_rows = [one for one in self.input_rows if one.seq >= seq]
+        self.input_rows = [row for row in self.input_rows if row.seq >= seq]
         return before - len(self._segments)
 
     def segments(self, first: int, last: int) -> Iterable[Segment]:
@@ -214,10 +214,10 @@ class MemoryBackend:
         }
 
     def inputs(self, after: int = 0, limit: int = ROWS_MAX) -> Iterable[InputRow]:
-        return [one for one in self.input_rows if one.n > after][:limit]
+        return [row for row in self.input_rows if row.n > after][:limit]
 
     def inputs_before(self, seq: int, limit: int) -> list[InputRow]:
-        end = bisect_left(self.input_rows, seq, key=lambda one: one.seq)
+        end = bisect_left(self.input_rows, seq, key=lambda row: row.seq)
         return self.input_rows[max(0, end - limit) : end]
 
     def _between(self, first: int, last: int | None) -> list[LogRow]:

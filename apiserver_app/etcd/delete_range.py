@@ -24,11 +24,11 @@ class Response(NamedTuple):
 
 
 def delete_range(server: Server, request: Request, span: int) -> Response:
-    found = ranges.entries(server.store, request.keys)
-    previous = [server.shown(one) for one in found] if request.prev_kv else []
-    for entry in found:
+    entries = ranges.entries(server.store, request.keys)
+    previous = [server.shown(entry) for entry in entries] if request.prev_kv else []
+    for entry in entries:
         remove(server, entry, span)
-    return Response(len(found), previous)
+    return Response(len(entries), previous)
 
 
 def remove(server: Server, entry: Entry, span: int | None) -> None:

@@ -165,8 +165,8 @@ class DatabaseBackend:
             _wait_for_locks(LOCK_SECONDS)
 
     def _volumes(self) -> dict[str, bytes | None]:
-        found = Volume.objects.filter(cluster_id=self.pk).order_by("name")
-        return {name: bytes(data) for name, data in found.values_list("name", "data")}
+        rows = Volume.objects.filter(cluster_id=self.pk).order_by("name")
+        return {name: bytes(data) for name, data in rows.values_list("name", "data")}
 
     def newest(self) -> Iterator[LogRow]:
         yield from self._rows(
@@ -276,7 +276,7 @@ class DatabaseBackend:
                 yield Segment(row[0], row[1], row[2], bytes(row[3]))
 
     def values(self, revisions: Sequence[int]) -> dict[int, bytes]:
-        found: dict[int, bytes] = {}
+        values: dict[int, bytes] = {}
         with connection.cursor() as cursor:
             for start in range(0, len(revisions), VALUES_BATCH):
                 some = revisions[start : start + VALUES_BATCH]
@@ -286,8 +286,8 @@ class DatabaseBackend:
                     f"({','.join(['%s'] * len(some))})",
                     (self.pk, *some),
                 )
-                found.update((revision, bytes(value)) for revision, value in cursor)
-        return found
+                values.update((revision, bytes(value)) for revision, value in cursor)
+        return values
 
     def inputs(self, after: int = 0, limit: int = ROWS_MAX) -> Iterable[InputRow]:
         return self._input_rows("AND n>%s", (after,), limit)

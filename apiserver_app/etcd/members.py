@@ -59,12 +59,13 @@ class Members:
         self._kernel = kernel
         self._is_node = is_node
         self.all = [
-            Member(one[0], one[1], tuple(one[2]), tuple(one[3]), one[4]) for one in saved
+            Member(member[0], member[1], tuple(member[2]), tuple(member[3]), member[4])
+            for member in saved
         ] or [_started(identity(f"{cluster} member"), FIRST_NAME, FIRST_HOST)]
         self._leader, self.term = led or (self.own.id, FIRST_TERM)
-        for one in self.all:
-            if not one.name:
-                self._start_later(one.id, one.peer_urls, f"etcd-{one.id:x}")
+        for member in self.all:
+            if not member.name:
+                self._start_later(member.id, member.peer_urls, f"etcd-{member.id:x}")
 
     @property
     def own(self) -> Member:
@@ -81,31 +82,34 @@ class Members:
 
     def lead(self, member: int) -> None:
         """Another one leads from now on, in a term of its own."""
-        found = next((one for one in self.all if one.id == member), None)
-        if found is None or found.is_learner:
+        leader = next((known for known in self.all if known.id == member), None)
+        if leader is None or leader.is_learner:
             raise EtcdError(BAD_TRANSFEREE)
-        if not found.name:
+        if not leader.name:
             raise EtcdError(TRANSFER_TIMEOUT)
         if member != self._leader:
             self._leader, self.term = member, self.term + 1
 
     def find(self, member: int) -> Member:
-        for one in self.all:
-            if one.id == member:
-                return one
+        for known in self.all:
+            if known.id == member:
+                return known
         raise EtcdError(NOT_FOUND)
 
     def at(self, host: str) -> Member | None:
         """The started member whose clients reach it there."""
-        return next((one for one in self.all if one.name and _host(one.client_urls) == host), None)
+        return next(
+            (member for member in self.all if member.name and _host(member.client_urls) == host),
+            None,
+        )
 
     def add(self, name: str, urls: Sequence[str], *, learner: bool) -> Member:
         self._check_urls(urls, None)
-        if learner and sum(one.is_learner for one in self.all) >= LEARNERS_MAX:
+        if learner and sum(member.is_learner for member in self.all) >= LEARNERS_MAX:
             raise EtcdError(TOO_MANY_LEARNERS)
         will_start = self._is_node(_host(urls))
         if not learner and not will_start:
-            voters = [one for one in self.all if not one.is_learner]
+            voters = [member for member in self.all if not member.is_learner]
             started = sum(bool(voter.name) for voter in voters)
             if started < _quorum(len(voters) + 1):
                 raise EtcdError(
@@ -119,8 +123,8 @@ class Members:
 
     def remove(self, member: int) -> Member:
         gone = self.find(member)
-        left = [one for one in self.all if one.id != member and not one.is_learner]
-        if not gone.is_learner and sum(bool(one.name) for one in left) < _quorum(len(left)):
+        left = [other for other in self.all if other.id != member and not other.is_learner]
+        if not gone.is_learner and sum(bool(other.name) for other in left) < _quorum(len(left)):
             raise EtcdError(NOT_ENOUGH)
         if gone is self.own:
             raise EtcdError(
@@ -155,8 +159,8 @@ class Members:
             parts = urllib.parse.urlsplit(url)
             if parts.scheme not in ("http", "https") or ":" not in parts.netloc or parts.path:
                 raise EtcdError(BAD_URLS)
-        for one in self.all:
-            if one.id != but and set(one.peer_urls) & set(urls):
+        for member in self.all:
+            if member.id != but and set(member.peer_urls) & set(urls):
                 raise EtcdError(EXISTS)
 
     def _start_later(self, member: int, urls: Sequence[str], name: str) -> None:
@@ -166,10 +170,12 @@ class Members:
 
     def _start(self, what: tuple[int, str]) -> None:
         member, name = what
-        for at, one in enumerate(self.all):
-            if one.id == member and not one.name:
-                started = _started(member, name, _host(one.peer_urls))
-                self.all[at] = started._replace(peer_urls=one.peer_urls, is_learner=one.is_learner)
+        for at, known in enumerate(self.all):
+            if known.id == member and not known.name:
+                started = _started(member, name, _host(known.peer_urls))
+                self.all[at] = started._replace(
+                    peer_urls=known.peer_urls, is_learner=known.is_learner
+                )
 
 
 def _started(member: int, name: str, host: str) -> Member:

@@ -96,8 +96,8 @@ class Store:
 
     def get_at(self, key: str, revision: int) -> Entry | None:
         """The value the key had at an older revision."""
-        found = self.range_at(key, revision, exact=True)
-        return found.entries[0] if found.entries else None
+        entries = self.range_at(key, revision, exact=True)
+        return entries.entries[0] if entries.entries else None
 
     def range(self, prefix: str, *, after: str = "", limit: int = 0) -> Range:
         """Current values under a prefix in key order, those behind the key `after`."""
@@ -251,7 +251,7 @@ class Store:
         self._listeners.append((prefix, listener))
 
     def unwatch(self, listener: Listener) -> None:
-        self._listeners = [one for one in self._listeners if one[1] is not listener]
+        self._listeners = [known for known in self._listeners if known[1] is not listener]
 
     def history(self, prefix: str, after: int) -> list[Event]:
         """The changes behind revision `after`, in order, from the log."""
@@ -309,8 +309,8 @@ class Store:
             return Entry(
                 row.key, row.old_value, row.create_revision, row.prev_revision, row.version
             )
-        found = self.backend.at(row.key, row.prev_revision)
-        return _entry(found) if found else None
+        replaced = self.backend.at(row.key, row.prev_revision)
+        return _entry(replaced) if replaced else None
 
     def _count(self, key: str, more: int) -> None:
         self.bytes += more

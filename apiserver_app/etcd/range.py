@@ -51,7 +51,7 @@ class Response(msgspec.Struct, frozen=True):
 
 def select(server: Server, request: Request) -> Response:
     """Returns the requested entries, encoded for the client."""
-    found = [
+    matching = [
         entry
         for entry in entries(server.store, request.keys, request.revision)
         if request.min_create_revision <= entry.create_revision
@@ -59,17 +59,17 @@ def select(server: Server, request: Request) -> Response:
         and not 0 < request.max_create_revision < entry.create_revision
         and not 0 < request.max_mod_revision < entry.mod_revision
     ]
-    count = len(found)
+    count = len(matching)
     if request.sort_by != "KEY" or request.descending:
-        found = sorted_by(found, request.sort_by, descending=request.descending)
+        matching = sorted_by(matching, request.sort_by, descending=request.descending)
     more = 0 < request.limit < count
     if more:
-        found = found[: request.limit]
+        matching = matching[: request.limit]
     if request.count_only:
-        found = []
-    shown = [server.shown(one) for one in found]
+        matching = []
+    shown = [server.shown(entry) for entry in matching]
     if request.keys_only:
-        shown = [one.with_value(b"") for one in shown]
+        shown = [entry.with_value(b"") for entry in shown]
     return Response(shown, more, count)
 
 
@@ -84,9 +84,11 @@ def entries(store: Store, keys: Keys, revision: int = 0) -> list[Entry]:
         entry = store.get(keys.first)
         return [] if entry is None else [entry]
     prefix = keys.prefix()
-    found = store.range_at(prefix, revision) if revision else store.range(prefix)
-    return sorted_by([one for one in found.entries if keys.has(one.key)], "KEY", descending=False)
+    result = store.range_at(prefix, revision) if revision else store.range(prefix)
+    return sorted_by(
+        [entry for entry in result.entries if keys.has(entry.key)], "KEY", descending=False
+    )
 
 
-def sorted_by(found: Sequence[Entry], target: str, *, descending: bool) -> list[Entry]:
-    return sorted(found, key=TARGETS[target], reverse=descending)
+def sorted_by(entries: Sequence[Entry], target: str, *, descending: bool) -> list[Entry]:
+    return sorted(entries, key=TARGETS[target], reverse=descending)

@@ -47,11 +47,11 @@ def txn(
         _check(server, branch)
     succeeded = all(holds(server, compare) for compare in compares)
     chosen = success if succeeded else failure
-    if all(isinstance(one, ranges.Request) for one in chosen):
-        return Done(succeeded, [_apply(server, one, 0) for one in chosen])
+    if all(isinstance(request, ranges.Request) for request in chosen):
+        return Done(succeeded, [_apply(server, request, 0) for request in chosen])
     with server.work("txn") as work:
         work.outcome = "success" if succeeded else "failure"
-        return Done(succeeded, [_apply(server, one, work.span) for one in chosen])
+        return Done(succeeded, [_apply(server, request, work.span) for request in chosen])
 
 
 def holds(server: Server, compare: Compare) -> bool:

@@ -269,7 +269,7 @@ class Level:
         index = hand[offset]
         if self.waiting:
             turned = (*hand[offset:], *hand[:offset])
-            index = min(turned, key=lambda one: self.queues[one].work)
+            index = min(turned, key=lambda number: self.queues[number].work)
         queue = request.queue = self.queues[index]
         return queue
 

@@ -44,13 +44,13 @@ def described() -> list[Object]:
 
 
 def _described(gate: type[Gate]) -> Object:
-    told: Object = {"name": gate.name, "cost": gate.cost, "source": gate.source}
+    facts: Object = {"name": gate.name, "cost": gate.cost, "source": gate.source}
     if gate.sources:
-        told["sources"] = dict(gate.sources)
+        facts["sources"] = dict(gate.sources)
     if gate.reads:
-        told["reads"] = True
+        facts["reads"] = True
     if gate.plugins:
-        told["plugins"] = True
+        facts["plugins"] = True
     if gate.asks_of_new:
-        told["asks"] = [gate.asks_of_new, gate.asks_of_old]
-    return told
+        facts["asks"] = [gate.asks_of_new, gate.asks_of_old]
+    return facts

@@ -115,14 +115,14 @@ class _Teller:
             self.passed.append((plugin, verdict, why))
             return None
         calls, policies = run.calls, run.policies
-        told, self.passed = self.passed, []
+        passed, self.passed = self.passed, []
         detail: Object = {}
         if calls:
             run.calls, detail["calls"] = [], calls
             run.called.extend(calls)
         if policies:
             run.policies, detail["policies"] = [], policies
-        return self._probe.hop("plugin", phase, plugin, verdict, why, ops, told, detail)
+        return self._probe.hop("plugin", phase, plugin, verdict, why, ops, passed, detail)
 
 
 _AGREED = ("allow", "skip")

@@ -67,7 +67,7 @@ class Authentication(Gate):
         if self._authentication.disabled:
             raise errors.internal("no User found in context")
         self._log(request)
-        offered = call.credential.bearer or any(one.verdict == "deny" for one in tries)
+        offered = call.credential.bearer or any(attempt.verdict == "deny" for attempt in tries)
         result = "error" if offered else "failure"
         detail = details.authentication(user, tries)
         return Decision("deny", detail, result, refusal=errors.unauthorized())
@@ -83,8 +83,8 @@ class Authentication(Gate):
         event = audit.begin(self._audit, request, known=False, now=self._kernel.now)[1]
         if event is not None:
             tried = "bearer" if request.call.headers.get("authorization") else ""
-            said = f"attempted: {tried}" if tried else "no credentials provided"
-            event.failed_to_authenticate(f"Authentication failed, {said}", self._kernel.now)
+            message = f"attempted: {tried}" if tried else "no credentials provided"
+            event.failed_to_authenticate(f"Authentication failed, {message}", self._kernel.now)
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
         self._counters.passed(self.name, decision.result, self._kernel.now - began)

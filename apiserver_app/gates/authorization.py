@@ -52,21 +52,23 @@ class Authorization(Gate):
 
     async def _ask(self, request: Request, key: tuple[object, ...] | None) -> Decision:
         asked, stamp = request.asked(), self._known_at
-        said = await self._authorization.authorize(asked)
-        if said.allowed:
-            decision = self._allowed.authorization(said)
-            general = all(one.general for one in said.tries)
+        answer = await self._authorization.authorize(asked)
+        if answer.allowed:
+            decision = self._allowed.authorization(answer)
+            general = all(attempt.general for attempt in answer.tries)
             # and nothing changed while they were asked
             if general and key is not None and stamp == self._stamp():
                 memos.make_room(self._known, KNOWN_MAX)
                 self._known[key] = decision
             return decision
-        refusal = forbidden.refusal(asked, said, request.call.uri)
-        detail = {**details.authorization(said), "message": refusal.message}
-        if said.error:
+        refusal = forbidden.refusal(asked, answer, request.call.uri)
+        detail = {**details.authorization(answer), "message": refusal.message}
+        if answer.error:
             return Decision("deny", detail, "error", "internal error", refusal)
-        denied = any(one.verdict == "deny" for one in said.tries)
-        return Decision("deny", detail, "denied" if denied else "no-opinion", said.reason, refusal)
+        denied = any(attempt.verdict == "deny" for attempt in answer.tries)
+        return Decision(
+            "deny", detail, "denied" if denied else "no-opinion", answer.reason, refusal
+        )
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
         if request.audit is not None:

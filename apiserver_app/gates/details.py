@@ -33,22 +33,24 @@ class Allowed:
         """Who was asked in which order, who it turned out to be, and which headers of the request
         are gone now."""
         key = (len(dropped), *map(id, tries))
-        found = self._kept.get(key)
-        if found is None:
+        decision = self._kept.get(key)
+        if decision is None:
             detail = authentication(user, tries)
             if dropped:
                 detail["dropped"] = list(dropped)
-            found = self._keep(key, tries, Decision("allow", _encoded(detail), "success"))
-        return found[1]
+            decision = self._keep(key, tries, Decision("allow", _encoded(detail), "success"))
+        return decision[1]
 
-    def authorization(self, said: auth.Decision) -> Decision:
+    def authorization(self, authorized: auth.Decision) -> Decision:
         """Which authorizer said what, and the rule it went by."""
-        key = tuple(map(id, said.tries))
-        found = self._kept.get(key)
-        if found is None:
-            detail = _encoded(authorization(said))
-            found = self._keep(key, said.tries, Decision("allow", detail, "allowed", said.reason))
-        return found[1]
+        key = tuple(map(id, authorized.tries))
+        decision = self._kept.get(key)
+        if decision is None:
+            detail = _encoded(authorization(authorized))
+            decision = self._keep(
+                key, authorized.tries, Decision("allow", detail, "allowed", authorized.reason)
+            )
+        return decision[1]
 
     def _keep(
         self, key: tuple[int, ...], tries: Sequence[Try], decision: Decision
@@ -65,7 +67,7 @@ def _encoded(detail: Object) -> msgspec.Raw:
 def authentication(user: User | None, tries: Sequence[Try]) -> Object:
     detail: Object = {
         "word": "known" if user is not None else "401",
-        "tries": [_try(one) for one in tries],
+        "tries": [_try(attempt) for attempt in tries],
     }
     if user is not None:
         detail["user"] = {"name": user.name, "groups": list(user.groups)}
@@ -76,25 +78,25 @@ def authentication(user: User | None, tries: Sequence[Try]) -> Object:
     return detail
 
 
-def authorization(said: auth.Decision) -> Object:
+def authorization(decision: auth.Decision) -> Object:
     """The detail of one decision, as plain data."""
     detail: Object = {
-        "word": "allowed" if said.allowed else "403",
-        "tries": [_try(one) for one in said.tries],
+        "word": "allowed" if decision.allowed else "403",
+        "tries": [_try(attempt) for attempt in decision.tries],
     }
-    if said.reason:
-        detail["why"] = said.reason
+    if decision.reason:
+        detail["why"] = decision.reason
     return detail
 
 
-def _try(one: Try) -> Object:
-    out: Object = {"name": one.name, "verdict": one.verdict}
-    if one.why:
-        out["why"] = one.why
-    if one.error:
-        out["error"] = one.error
-    if one.detail:
-        out["detail"] = one.detail
-    if one.source and one.verdict == "deny":
-        out["source"] = one.source
+def _try(attempt: Try) -> Object:
+    out: Object = {"name": attempt.name, "verdict": attempt.verdict}
+    if attempt.why:
+        out["why"] = attempt.why
+    if attempt.error:
+        out["error"] = attempt.error
+    if attempt.detail:
+        out["detail"] = attempt.detail
+    if attempt.source and attempt.verdict == "deny":
+        out["source"] = attempt.source
     return out

@@ -85,9 +85,9 @@ class Routing(Gate):
         if request.check_answer is not None:
             request.accepted = request.check_answer()
         if call.outside:
-            said = deprecations.warnings(info, self._cluster.version)
-            if said:
-                request.warnings += said
+            texts = deprecations.warnings(info, self._cluster.version)
+            if texts:
+                request.warnings += texts
                 request.annotations[deprecations.AUDIT] = "true"
                 asked = (info.group, info.version, info.plural, call.subresource)
                 self._cluster.counters.deprecated.add(asked)

@@ -34,16 +34,16 @@ class Validation(Gate):
     async def _in_steps(self, request: Request) -> Decision:
         """Expressions are compiled on the way."""
         operation = request.operation
-        found = await stepping.in_steps(
+        errs = await stepping.in_steps(
             request.cluster.kernel.pause, lambda: operation.findings(request)
         )
-        if request.info.group == paramaccess.GROUP and not found and not request.subresource:
-            found = await paramaccess.check(request)
-        return self._judged(request, found)
+        if request.info.group == paramaccess.GROUP and not errs and not request.subresource:
+            errs = await paramaccess.check(request)
+        return self._judged(request, errs)
 
-    def _judged(self, request: Request, found: list[FieldError]) -> Decision:
-        if found:
+    def _judged(self, request: Request, errs: list[FieldError]) -> Decision:
+        if errs:
             release = request.cluster.version
-            return decision.legal(*request.operation.subject(request), found, release)
+            return decision.legal(*request.operation.subject(request), errs, release)
         request.warnings += request.operation.warnings(request)
         return decision.LEGAL

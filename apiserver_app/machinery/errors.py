@@ -397,9 +397,9 @@ def unsupported_media_type(content_type: str, supported: Sequence[str]) -> ApiEr
 def no_representation(code: int, offered: Sequence[str]) -> ApiError:
     """The 406 or 415 of go-restful, which knows a route by the media types of its requests and
     answers."""
-    said = {406: "Not Acceptable", 415: "Unsupported Media Type"}[code]
-    message = f"{code}: {said}\n\nAvailable representations: {', '.join(offered)}"
-    return ApiError(code, said.replace(" ", ""), message, details={})
+    reason = {406: "Not Acceptable", 415: "Unsupported Media Type"}[code]
+    message = f"{code}: {reason}\n\nAvailable representations: {', '.join(offered)}"
+    return ApiError(code, reason.replace(" ", ""), message, details={})
 
 
 def not_acceptable(supported: Sequence[str]) -> ApiError:

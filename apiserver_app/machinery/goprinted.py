@@ -80,24 +80,24 @@ class _Reader:
         return self._typed()
 
     def _token(self, *wanted: str) -> str | None:
-        found = _TOKEN.match(self._text, self._at)
-        if not found or (wanted and found[1] not in wanted):
+        match = _TOKEN.match(self._text, self._at)
+        if not match or (wanted and match[1] not in wanted):
             if wanted:
                 raise _Unknown
             return None
-        self._at = found.end()
-        return found[1]
+        self._at = match.end()
+        return match[1]
 
     def _peeks(self, token: str) -> bool:
-        found = _TOKEN.match(self._text, self._at)
-        return found is not None and found[1] == token
+        match = _TOKEN.match(self._text, self._at)
+        return match is not None and match[1] == token
 
     def _name(self) -> str:
-        found = _TYPE.match(self._text, self._at)
-        if not found:
+        match = _TYPE.match(self._text, self._at)
+        if not match:
             raise _Unknown
-        self._at = found.end()
-        return found[1]
+        self._at = match.end()
+        return match[1]
 
     def _pointer(self) -> None:
         self._name()

@@ -55,17 +55,17 @@ class Span(NamedTuple):
 
 def stage(stages: tuple[Stage, ...], release: Release) -> Stage | None:
     """The stage of a gate in a release; None in one before the gate."""
-    return next((one for one in reversed(stages) if one.since <= release.minor), None)
+    return next((stage for stage in reversed(stages) if stage.since <= release.minor), None)
 
 
 @functools.cache
 def _defaults(minor: int) -> dict[str, bool]:
     release = Release(minor)
-    found = {name: one.includes(release) for name, one in BEHAVIOURS.items()}
+    states = {name: window.includes(release) for name, window in BEHAVIOURS.items()}
     for name, stages in GATES.items():
         now = stage(stages, release)
-        found[name] = now is not None and now.default
-    return found
+        states[name] = now is not None and now.default
+    return states
 
 
 def _off(since: int, on: int = 0, locked: int = 0) -> tuple[Stage, ...]:

@@ -36,8 +36,8 @@ class Sharing:
         if id(value) in self._kept:  # a newer revision has most of what the last one had
             return value
         if kind is dict:
-            for name, one in value.items():
-                value[name] = self._shared(one)
+            for name, item in value.items():
+                value[name] = self._shared(item)
             key: Hashable = (dict, *value, *map(_identity, value.values()))
         elif kind is list:
             value[:] = map(self._shared, value)

@@ -99,10 +99,10 @@ class NamingController(DefinitionController):
         """What the definitions of the group have: (names of resources, kinds)."""
         resources: set[str] = set()
         kinds: set[str] = set()
-        for one in self.definitions.list():
-            if one["spec"]["group"] != definition["spec"]["group"]:
+        for other in self.definitions.list():
+            if other["spec"]["group"] != definition["spec"]["group"]:
                 continue
-            names = (one.get("status") or {}).get("acceptedNames") or {}
+            names = (other.get("status") or {}).get("acceptedNames") or {}
             resources.update(names.get(field) or "" for field in _RESOURCE_NAMES)
             resources.update(names.get("shortNames") or ())
             kinds.update(names.get(field) or "" for field in _KIND_NAMES)
@@ -129,9 +129,9 @@ class NamingController(DefinitionController):
     def _others(self, name: str) -> None:
         """Look at the rest of the group again: names may have become free."""
         group = name.partition(".")[2]
-        for one in sorted(self.definitions.list(), key=meta.name_of):
-            if one["spec"]["group"] == group and meta.name_of(one) != name:
-                self.queue.add(meta.name_of(one), meta.revision_of(one))
+        for other in sorted(self.definitions.list(), key=meta.name_of):
+            if other["spec"]["group"] == group and meta.name_of(other) != name:
+                self.queue.add(meta.name_of(other), meta.revision_of(other))
 
 
 _ORDER = ("plural", "singular", "shortNames", "kind", "listKind", "categories")

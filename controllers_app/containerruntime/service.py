@@ -230,12 +230,12 @@ class Service:
         if not await process.ended.wait(seconds):
             process.kill()
             return ExecResult(None)
-        said, size = {STDOUT: b"", STDERR: b""}, 0
+        output, size = {STDOUT: b"", STDERR: b""}, 0
         while size < OUTPUT_BYTES_MAX and (part := await process.output.take()) is not None:
             stream, data = part
-            said[stream] += data[: OUTPUT_BYTES_MAX - size]
+            output[stream] += data[: OUTPUT_BYTES_MAX - size]
             size += len(data)
-        return ExecResult(process.exit_code, said[STDOUT], said[STDERR])
+        return ExecResult(process.exit_code, output[STDOUT], output[STDERR])
 
     def exec(
         self, uid: str, record: ContainerRecord, command: list[str], *, stdin: bool, tty: bool

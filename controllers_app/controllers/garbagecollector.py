@@ -125,11 +125,11 @@ class GarbageCollectorController(Controller):
         if info.namespaced and not namespace:
             return "impossible"
         where = namespace if info.namespaced else ""
-        found = await self.live(info.key, where, owner["name"])
-        if found is None or meta.uid_of(found) != owner["uid"]:
+        owner_found = await self.live(info.key, where, owner["name"])
+        if owner_found is None or meta.uid_of(owner_found) != owner["uid"]:
             self._remember_absent(_coordinates(owner, where))
             return "gone"
-        return "waiting" if _waits_for_dependents(found) else "solid"
+        return "waiting" if _waits_for_dependents(owner_found) else "solid"
 
     async def _look_for_owner(self, key: str) -> Result | None:
         """An owner that no cache has: its dependents are looked at when it is not there."""
@@ -151,8 +151,8 @@ class GarbageCollectorController(Controller):
             (resource, item)
             for resource, item in self._dependents(uid)
             if any(
-                _coordinates(one, meta.namespace_of(item) if namespace else "") == gone
-                for one in item["metadata"]["ownerReferences"]
+                _coordinates(reference, meta.namespace_of(item) if namespace else "") == gone
+                for reference in item["metadata"]["ownerReferences"]
             )
         ]
         for resource, item in dependents:
@@ -164,8 +164,8 @@ class GarbageCollectorController(Controller):
         another namespace."""
         others = (item for _, item in self._dependents(owner["uid"]) if item is not obj)
         other = next(others, None)
-        for one in other["metadata"]["ownerReferences"] if other is not None else ():
-            if one["uid"] == owner["uid"] and one["name"] != owner["name"]:
+        for reference in other["metadata"]["ownerReferences"] if other is not None else ():
+            if reference["uid"] == owner["uid"] and reference["name"] != owner["name"]:
                 return True
         cache, spaces = self.every.get(info.key), self.every.get("namespaces")
         if cache is None or spaces is None or not info.namespaced:

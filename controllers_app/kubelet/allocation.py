@@ -98,7 +98,7 @@ class Allocation:
         wanted = {PODS: 1, **asked}
         for name in sorted(wanted.keys() & allocatable.keys(), key=_rank):
             most, amount = allocatable[name], wanted[name]
-            taken = sum(1 if name == PODS else one.requests.get(name, 0) for one in others)
+            taken = sum(1 if name == PODS else pod.requests.get(name, 0) for pod in others)
             if amount > 0 and amount > most - taken:
                 numbers = f"requested: {amount}, used: {taken}, capacity: {most}"
                 yield name, f"Node didn't have enough resource: {name}, {numbers}"

@@ -263,14 +263,14 @@ def _resize(
     """A condition of a resize, the only ones that tell when they were probed: when they became
     what they are."""
     old, now = conditions.get(kind, {}), meta.rfc3339(moment)
-    told = {key: text for key, text in (("reason", reason), ("message", message)) if text}
+    reported = {key: text for key, text in (("reason", reason), ("message", message)) if text}
     same = bool(old) and old.get("reason", "") == reason
     known = same and old.get("message", "") == message
     return {
         **_plain(kind, True),
         "lastProbeTime": old["lastProbeTime"] if known else now,
         "lastTransitionTime": old["lastTransitionTime"] if same else now,
-        **told,
+        **reported,
     }
 
 

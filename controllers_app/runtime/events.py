@@ -223,9 +223,9 @@ class Recorder:
 
     def _forget(self, now: int) -> None:
         """Drops what makes no difference any more; upstream keeps it until its caches are full."""
-        _drop(self.similar, lambda one: now - one.last > SIMILAR_SECONDS * SECOND)
-        _drop(self.written, lambda one: now - one.last > WRITTEN_SECONDS * SECOND)
-        _drop(self.spam, lambda one: one.is_full(now))
+        _drop(self.similar, lambda entry: now - entry.last > SIMILAR_SECONDS * SECOND)
+        _drop(self.written, lambda entry: now - entry.last > WRITTEN_SECONDS * SECOND)
+        _drop(self.spam, lambda entry: entry.is_full(now))
 
     async def _write_modern(self, body: Object) -> None:
         """Writes an event. The first repetition makes it a series, later ones are counted."""

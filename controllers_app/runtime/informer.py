@@ -88,11 +88,11 @@ class Informer:
 
     def get(self, key: str) -> Object | None:
         """The cached object with that `namespace/name` (or `name`)."""
-        found = self._objects.get(key)
+        obj = self._objects.get(key)
         task = self._kernel.current
         if task is not None and task.looked is not None:
-            _note(task.looked, (self.resource, BY_KEY), int(found is not None))
-        return found
+            _note(task.looked, (self.resource, BY_KEY), int(obj is not None))
+        return obj
 
     def list(self, namespace: str = "") -> Iterable[Object]:
         """All objects, or those of a namespace, in no guaranteed order."""
@@ -103,15 +103,15 @@ class Informer:
 
     def by(self, index: str, value: str) -> Mapping[str, Object]:
         """The objects of an index under a value, by key. The mapping is live: do not keep it."""
-        found = self._indexes[index].group(value)
-        self._looked(index, len(found))
-        return found
+        group = self._indexes[index].group(value)
+        self._looked(index, len(group))
+        return group
 
     def count(self, census: str, value: str) -> Mapping[Any, int]:
         """The number of objects under a value, by facts; updated at each change."""
-        found = self._censuses[census].group(value)
-        self._looked(census, sum(found.values()))
-        return found
+        group = self._censuses[census].group(value)
+        self._looked(census, sum(group.values()))
+        return group
 
     def owned_by(self, uid: str) -> Mapping[str, Object]:
         """Objects whose controller has this uid."""
@@ -168,9 +168,9 @@ class Informer:
     def handled_by(self, owner: str) -> tuple[str, ...]:
         """The events after which handlers of the owner are called."""
         owners = {
-            "added": {one for one, _ in self._on_add},
-            "updated": {one for one, _ in self._on_update},
-            "deleted": {one for one, _ in self._on_delete},
+            "added": {name for name, _ in self._on_add},
+            "updated": {name for name, _ in self._on_update},
+            "deleted": {name for name, _ in self._on_delete},
         }
         return tuple(event for event, known in owners.items() if owner in known)
 
@@ -402,7 +402,7 @@ class InformerFactory:
     def handled_by(self, owner: str) -> dict[str, tuple[str, ...]]:
         """The resources with handlers of the owner, each with the events that call them."""
         used = self._registrar.used.get(owner, {}).values()
-        return {one.resource: on for one in used if (on := one.handled_by(owner))}
+        return {informer.resource: on for informer in used if (on := informer.handled_by(owner))}
 
     def start(self) -> None:
         """Starts every informer that is not running yet."""

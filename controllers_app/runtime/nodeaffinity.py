@@ -37,12 +37,12 @@ def selects(required: Required, name: str, labels: Mapping[str, str]) -> bool:
 def labels_of(required: Required) -> list[str] | None:
     """The labels that decide; None when names of nodes do, too."""
     selector, terms = required
-    found = [*selector]
+    keys = [*selector]
     for term in (terms or {}).get("nodeSelectorTerms") or ():
         if term.get("matchFields"):
             return None
-        found += [one["key"] for one in term.get("matchExpressions") or ()]
-    return found
+        keys += [expression["key"] for expression in term.get("matchExpressions") or ()]
+    return keys
 
 
 def matches(selector: Object, name: str, labels: Mapping[str, str]) -> bool:

@@ -69,7 +69,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
         """Whether the pod itself got a toleration."""
         if self.pod is None or self.was is None or self.pod.key != pod.key:
             return False
-        now, before = (one.spec.get("tolerations") or () for one in (self.pod, self.was))
+        now, before = (pod.spec.get("tolerations") or () for pod in (self.pod, self.was))
         return len(now) != len(before)
 
 

@@ -97,8 +97,8 @@ def _dry_run(
     assert filtered.filters is not None
     offset, enough = world.draw(len(nodes)), default_preemption.candidates_to_find(len(nodes))
 
-    def importance(one: PodInfo) -> tuple[int, str]:
-        return -one.priority, world.started(one)
+    def importance(victim: PodInfo) -> tuple[int, str]:
+        return -victim.priority, world.started(victim)
 
     for number in range(len(nodes)):
         node = nodes[(offset + number) % len(nodes)]
@@ -130,9 +130,9 @@ def pick_one_node(candidates: Sequence[Candidate], started: Started) -> tuple[Ca
     if len(candidates) == 1:
         return candidates[0], "only"
 
-    def earliest(one: Candidate) -> str:
-        highest = max(victim.priority for victim in one.victims)
-        return min(started(victim) for victim in one.victims if victim.priority == highest)
+    def earliest(candidate: Candidate) -> str:
+        highest = max(victim.priority for victim in candidate.victims)
+        return min(started(victim) for victim in candidate.victims if victim.priority == highest)
 
     criteria: tuple[tuple[str, Score], ...] = (
         ("violations", lambda candidate: -candidate.violations),
@@ -217,8 +217,8 @@ class Evaluator:
             )
             for victim in first
         ]
-        for one in tasks:
-            await self._kernel.join(one)
+        for running in tasks:
+            await self._kernel.join(running)
         self._queue.preempting.discard(pod.key)
         await self._evict(last, pod, candidate, done)
         if not all(done):

@@ -81,10 +81,10 @@ class Api:
         data = json.dumps(body) if body is not None else None
         self._connection.request(method, path, data, {"Content-Type": "application/json"})
         answer = self._connection.getresponse()
-        told: dict[str, Any] = json.loads(answer.read())
+        decoded: dict[str, Any] = json.loads(answer.read())
         if answer.status not in (200, 201):
-            raise RuntimeError(f"{method} {path}: {answer.status} {told.get('message')}")
-        return told
+            raise RuntimeError(f"{method} {path}: {answer.status} {decoded.get('message')}")
+        return decoded
 
 
 def _pem(text: str) -> str:

@@ -14,18 +14,18 @@ def images() -> dict[str, dict[str, Any]]:
     """The image catalog: normalized name -> fields of controllers_app.cri.images.Image.
     Sets of files are given as the files that they are."""
     data = _read("images.yaml")
-    found: dict[str, dict[str, Any]] = data["images"]
+    images: dict[str, dict[str, Any]] = data["images"]
     for name in data["official"].split():
-        found.setdefault(f"docker.io/library/{name}:*", {})
+        images.setdefault(f"docker.io/library/{name}:*", {})
     sets: dict[str, dict[str, str]] = _read("files.yaml")["files"]
-    for entry in found.values():
+    for entry in images.values():
         if "files" in entry:
             entry["files"] = {
                 path: text for file in entry["files"] for path, text in sets[file].items()
             }
         if not entry.get("digest"):
             entry.pop("digest", None)
-    return found
+    return images
 
 
 def etcdctl() -> dict[str, Any]:

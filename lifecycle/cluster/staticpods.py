@@ -32,7 +32,7 @@ def manifests(
     command line of its API server, `pods` the range of their addresses, `rates` the controller
     manager's flags about its requests."""
     services = (given or flags.Flags()).service_cluster_ip_range
-    found = (
+    manifests = (
         _etcd(version),
         _pod("kube-apiserver", version, _apiserver(services), {"k8s-certs": _PKI}, {
             "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint": f"{ADDRESS}:6443",
@@ -50,7 +50,7 @@ def manifests(
             "--leader-elect=true",
         ), {}),
     )  # fmt: skip
-    return Manifests(found, _files())
+    return Manifests(manifests, _files())
 
 
 def _files() -> dict[str, str]:
@@ -115,7 +115,7 @@ def _pod(
     volumes: dict[str, str],
     notes: dict[str, str] | None = None,
 ) -> Object:
-    mounts = [{"name": one, "mountPath": path} for one, path in volumes.items()]
+    mounts = [{"name": volume, "mountPath": path} for volume, path in volumes.items()]
     metadata: Object = {
         "name": name,
         "namespace": "kube-system",
@@ -139,8 +139,8 @@ def _pod(
             "priorityClassName": "system-node-critical",
             "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
             "volumes": [
-                {"name": one, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
-                for one, path in volumes.items()
+                {"name": volume, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+                for volume, path in volumes.items()
             ],
         },
     }

@@ -59,7 +59,7 @@ def service_address(options: Options) -> str:
     """
     name = "service-cluster-ip-range="
     given = [argument.lstrip("-") for argument in options.apiserver_args]
-    ranges = [one.removeprefix(name) for one in given if one.startswith(name)]
+    ranges = [flag.removeprefix(name) for flag in given if flag.startswith(name)]
     try:
         return servicenet.parse((ranges or [servicenet.CIDR])[-1], servicenet.PORTS).apiserver
     except ValueError:

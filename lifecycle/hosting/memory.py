@@ -42,10 +42,10 @@ def trim() -> bool:
 @functools.cache
 def _malloc_trim() -> Callable[[int], int] | None:
     try:
-        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError):  # another C library
         return None
-    return found
+    return trim
 
 
 class Collector:

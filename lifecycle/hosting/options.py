@@ -109,8 +109,8 @@ def parse(arguments: Sequence[str]) -> Options:
 
 def profiles() -> tuple[str, ...]:
     """Returns the names of the profiles, the oldest version first."""
-    found = sorted((path.stem for path in _PROFILES.glob("v*.yaml")), key=_by_minor)
-    return (DEFAULT_PROFILE, *found)
+    names = sorted((path.stem for path in _PROFILES.glob("v*.yaml")), key=_by_minor)
+    return (DEFAULT_PROFILE, *names)
 
 
 def _by_minor(name: str) -> int:
@@ -123,8 +123,8 @@ def _of_profile(name: str) -> tuple[str, tuple[str, ...]]:
         return DEFAULT_VERSION, ()
     import yaml  # slow, and needed only for a named profile
 
-    found = yaml.safe_load((_PROFILES / f"{name}.yaml").read_text())
-    return found["kubernetes"], tuple(found["apiserver-args"])
+    profile = yaml.safe_load((_PROFILES / f"{name}.yaml").read_text())
+    return profile["kubernetes"], tuple(profile["apiserver-args"])
 
 
 class _Parser(argparse.ArgumentParser):

@@ -119,10 +119,10 @@ def prepare(given: options.Options) -> Prepared:
 def bind(host: str, port: int) -> socket.socket:
     """Returns a listening socket; the server accepts connections later."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise StartError(f"the host {host!r} is unknown: {error.strerror or error}") from error
-    family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    family, kind, protocol, _, address = min(entries, key=lambda entry: entry[0] != socket.AF_INET)
     bound = socket.socket(family, kind, protocol)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.setblocking(False)
@@ -168,10 +168,10 @@ def take_data_dir(data_dir: Path) -> int:
 
 def _make_private(data_dir: Path) -> None:
     """What an earlier version made for everybody to read is for its owner only from now on."""
-    found = [path for pattern in OWN for path in data_dir.glob(pattern)]
+    files = [path for pattern in OWN for path in data_dir.glob(pattern)]
     if (data_dir / "store.sqlite3").exists():
-        found.append(data_dir)
-    for path in found:
+        files.append(data_dir)
+    for path in files:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077 and not path.is_symlink() and path.suffix not in (".crt", ".pub"):
             path.chmod(mode & 0o700)

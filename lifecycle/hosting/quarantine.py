@@ -36,8 +36,8 @@ def note(data_dir: Path, label: str, stacks: str) -> int:
 def read(data_dir: Path) -> dict[str, dict[str, Any]]:
     """By what is run; none when the file cannot be read."""
     try:
-        found = json.loads((data_dir / FILE).read_text())
-        return {str(key): {**entry, "times": int(entry["times"])} for key, entry in found.items()}
+        entries = json.loads((data_dir / FILE).read_text())
+        return {str(key): {**entry, "times": int(entry["times"])} for key, entry in entries.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 

@@ -257,7 +257,7 @@ def identity(user: str) -> list[Any] | None:
         return None
     if user == "kubernetes-admin":
         return [user, ["system:masters"], "kubernetes", ""]
-    groups = next((list(one.groups) for one in cast.PEOPLE if one.name == user), [])
+    groups = next((list(person.groups) for person in cast.PEOPLE if person.name == user), [])
     return [user, groups, "kubernetes", ""]
 
 

@@ -83,8 +83,8 @@ class _Object:
 def compare(there: Backend, here: Backend, seq: int) -> dict[str, Any]:
     """A cluster `there` and its fork `here`, whose last common record is `seq`."""
     begun = moments.at_record(here, seq)
-    ends = [_end(backend, seq) for backend in (there, here)]
-    since, until = begun.t if begun is not None else 0, min(ends)
+    latest = [_end(backend, seq) for backend in (there, here)]
+    since, until = begun.t if begun is not None else 0, min(latest)
     sides = [_objects(backend, seq, until) for backend in (there, here)]
     differences: list[dict[str, Any]] = []
     for key in sorted(sides[0].keys() | sides[1].keys()):
@@ -140,11 +140,11 @@ def _objects(backend: Backend, seq: int, until: int) -> dict[Key, _Object]:
             before = values.get(head.prev) if head.prev and head.op != "create" else None
             base = _leaves(before, names) if before else None
             objects[key] = _Object(head.name, _State(head.t, 0, False, base))
-        one = objects[key]
-        one.kind = obj.get("kind", "") or one.kind
+        known = objects[key]
+        known.kind = obj.get("kind", "") or known.kind
         leaves = None if head.op == "delete" else _leaves(obj, names)
-        if leaves != one.states[-1].leaves:
-            one.states.append(_State(head.t, head.seq, head.span in asked, leaves))
+        if leaves != known.states[-1].leaves:
+            known.states.append(_State(head.t, head.seq, head.span in asked, leaves))
     return objects
 
 
@@ -203,9 +203,9 @@ def _differences(
     key: Key, there: _Object | None, here: _Object | None, since: int
 ) -> Iterator[dict[str, Any]]:
     """Where one object's ways part first."""
-    one = here or there
-    assert one is not None, "it was written on one side"
-    base = one.states[:1]
+    either = here or there
+    assert either is not None, "it was written on one side"
+    base = either.states[:1]
     theirs, ours = (there.states if there else base), (here.states if here else base)
     same = next(
         (n for n, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a.leaves != b.leaves),
@@ -219,11 +219,13 @@ def _differences(
     resource, namespace, _ = key
     for what, there_value, here_value in _fields(a, b):
         yield {
-            "key": f"{resource}/{namespace}/{one.name}" if namespace else f"{resource}/{one.name}",
-            "kind": one.kind,
+            "key": f"{resource}/{namespace}/{either.name}"
+            if namespace
+            else f"{resource}/{either.name}",
+            "kind": either.kind,
             "namespace": namespace,
-            "name": one.name,
-            "name_there": there.name if there else one.name,
+            "name": either.name,
+            "name_there": there.name if there else either.name,
             "what": what,
             "there": there_value,
             "here": here_value,

@@ -263,7 +263,9 @@ class Keyframe:
 
     def revisions(self) -> dict[int, str]:
         """Of the objects that go with the message, and what they are."""
-        plurals = {one[0]: key[0] for key, one in self.objects.items() if key[0] not in NO_OBJECT}
+        plurals = {
+            versions[0]: key[0] for key, versions in self.objects.items() if key[0] not in NO_OBJECT
+        }
         return plurals | {
             head.rev: head.resource for head in self._of_command() if head.kind == "write"
         }

@@ -122,14 +122,14 @@ class TraceConsumer(AsyncWebsocketConsumer):
             if topic.clock_version != clock_version:
                 clock_version = topic.clock_version
                 await self.send(text_data=_json({"clock": topic.clock}))
-            found = topic.next(seq) if seq <= last else None
-            if isinstance(found, fanout.Behind):
-                seq = await self._catch_up(reader, seq, min(found.last, last))
-            elif isinstance(found, fanout.Frame):
-                if found.first < seq or found.last > last:
-                    found = _cut(found, seq, last)
-                await self._send(found)
-                seq = found.last + 1
+            frame = topic.next(seq) if seq <= last else None
+            if isinstance(frame, fanout.Behind):
+                seq = await self._catch_up(reader, seq, min(frame.last, last))
+            elif isinstance(frame, fanout.Frame):
+                if frame.first < seq or frame.last > last:
+                    frame = _cut(frame, seq, last)
+                await self._send(frame)
+                seq = frame.last + 1
             elif topic.closed:
                 return
             else:
@@ -137,14 +137,14 @@ class TraceConsumer(AsyncWebsocketConsumer):
 
     async def _catch_up(self, reader: past.Past, seq: int, last: int) -> int:
         """Send what the store has of these records, a frame of them; the seq to go on with."""
-        found = await reader.frame(seq, last)
-        end = found.first - 1 if found else min(last, seq + past.READ_RECORDS_MAX - 1)
+        frame = await reader.frame(seq, last)
+        end = frame.first - 1 if frame else min(last, seq + past.READ_RECORDS_MAX - 1)
         if end >= seq:
             await self.send(text_data=_json({"missing": {"first": seq, "last": end}}))
-        if found is None:
+        if frame is None:
             return end + 1
-        await self._send(found)
-        return found.last + 1
+        await self._send(frame)
+        return frame.last + 1
 
     async def _send(self, frame: fanout.Frame | past.Begin) -> None:
         if self._deflate:

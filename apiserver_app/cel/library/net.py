@@ -169,7 +169,7 @@ def _is_url(text: str) -> bool:
 
 def _declare() -> None:
     since = Release(30)
-    one: dict[str, Any] = {
+    functions: dict[str, Any] = {
         "ip(string) IP": _ip,
         "isIP(string) bool": _is_ip,
         "$ip.isCanonical(string) bool": _is_canonical,
@@ -191,7 +191,7 @@ def _declare() -> None:
         "string(IP) string": str,
         "string(CIDR) string": str,
     }
-    for signature, impl in one.items():
+    for signature, impl in functions.items():
         cost = traversal if signature.startswith(("ip(", "cidr(", "is", "$")) else None
         declare(signature, impl, cost, since)
     urls: dict[str, Any] = {

@@ -81,10 +81,10 @@ def of_forwarding(headers: Mapping[str, str], version: Release) -> Upgrade:
     if not is_websocket(headers):
         return _spdy(headers, (FORWARDING,))
     if version.has("PortForwardWebsockets"):
-        for one in offered(headers):
-            if one.startswith(TUNNEL_PREFIX) and one.endswith("k8s.io"):
-                protocol = _negotiate([one.removeprefix(TUNNEL_PREFIX)], (FORWARDING,))
-                return Upgrade(TUNNEL, protocol, [("Sec-WebSocket-Protocol", one)])
+        for protocol_name in offered(headers):
+            if protocol_name.startswith(TUNNEL_PREFIX) and protocol_name.endswith("k8s.io"):
+                protocol = _negotiate([protocol_name.removeprefix(TUNNEL_PREFIX)], (FORWARDING,))
+                return Upgrade(TUNNEL, protocol, [("Sec-WebSocket-Protocol", protocol_name)])
     return _choose(headers, _KUBELET_FORWARD_SOCKET)
 
 

@@ -28,9 +28,9 @@ def storage_class_of(obj: Object) -> str:
 def newest_default(classes: Iterable[Object], annotations: Sequence[str]) -> str:
     """Returns the name of the newest class that an annotation makes the default, or ""."""
     defaults = [
-        (str(one["metadata"].get("creationTimestamp") or ""), meta.name_of(one))
-        for one in classes
-        if any(meta.annotations_of(one).get(key) == "true" for key in annotations)
+        (str(item["metadata"].get("creationTimestamp") or ""), meta.name_of(item))
+        for item in classes
+        if any(meta.annotations_of(item).get(key) == "true" for key in annotations)
     ]
     newest = max((created for created, _ in defaults), default="")
     return min((name for created, name in defaults if created == newest), default="")

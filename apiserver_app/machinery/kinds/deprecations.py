@@ -26,9 +26,9 @@ def warnings(info: ResourceInfo, version: Release) -> Sequence[str]:
     """The sentence for a client of this version's server, if there is one."""
     if info.custom is not None:
         return info.custom.warnings
-    found = DEPRECATED.get((info.plural, info.group, info.version))
-    if found is None or version < found[0]:
+    deprecation = DEPRECATED.get((info.plural, info.group, info.version))
+    if deprecation is None or version < deprecation[0]:
         return ()
-    since, instead = found
-    said = f"{info.api_version} {info.kind} is deprecated in v{since}+"
-    return (f"{said}; use {instead}" if instead else said,)
+    since, instead = deprecation
+    warning = f"{info.api_version} {info.kind} is deprecated in v{since}+"
+    return (f"{warning}; use {instead}" if instead else warning,)

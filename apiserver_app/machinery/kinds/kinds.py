@@ -183,29 +183,29 @@ def resources(version: Release, config: RuntimeConfig = ()) -> tuple[ResourceInf
     runtime-config says about it."""
     minor = version.minor
     served = runtimeconfig.served(minor, config)
-    found: list[ResourceInfo] = []
-    for one in history.EVERY:
-        single = served.get((one.group, one.version))
+    infos: list[ResourceInfo] = []
+    for versions in history.EVERY:
+        single = served.get((versions.group, versions.version))
         if single is None:
-            if not one.inside or minor >= one.since:
+            if not versions.inside or minor >= versions.since:
                 continue
             single = {}
-        if minor > one.until or (minor < one.since and not one.inside):
+        if minor > versions.until or (minor < versions.since and not versions.inside):
             continue
-        for line in one.lines.strip().splitlines():
-            info = _parse(one, line, minor)
+        for line in versions.lines.strip().splitlines():
+            info = _parse(versions, line, minor)
             if info is not None and single.get(info.plural, single.get("*", True)):
-                found.append(info)
-    return tuple(_stored(found))
+                infos.append(info)
+    return tuple(_stored(infos))
 
 
-def _stored(found: list[ResourceInfo]) -> Iterator[ResourceInfo]:
+def _stored(infos: list[ResourceInfo]) -> Iterator[ResourceInfo]:
     """The resources with their storage version: the most preferred one that components use."""
     hubs: dict[str, ResourceInfo] = {}
-    for info in sorted(found, key=_is_old):
+    for info in sorted(infos, key=_is_old):
         if info.storage:
             hubs.setdefault(info.storage, info)
-    for info in found:
+    for info in infos:
         hub = hubs.get(info.storage, info)
         if hub is not info:
             key = hub.key if info.group in history.LEFT else ""

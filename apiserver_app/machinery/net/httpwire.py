@@ -65,20 +65,20 @@ class Answer:
         """Its status and headers. Raises Malformed."""
         while True:
             head = await self._until(b"\r\n\r\n", HEAD_BYTES_MAX)
-            found = _parsed(head)
-            if found.status == 101 or found.status >= 200:
+            parsed = _parsed(head)
+            if parsed.status == 101 or parsed.status >= 200:
                 break
-        self._chunked = "chunked" in found.first("transfer-encoding").lower()
-        said = found.first("content-length")
+        self._chunked = "chunked" in parsed.first("transfer-encoding").lower()
+        length = parsed.first("content-length")
         if self._chunked:
             self._left = 0
-        elif said:
-            if not said.isascii() or not said.isdigit():
-                raise Malformed(f"bad Content-Length {said!r}")
-            self._left = int(said)
+        elif length:
+            if not length.isascii() or not length.isdigit():
+                raise Malformed(f"bad Content-Length {length!r}")
+            self._left = int(length)
         empty = not self._chunked and self._left == 0
-        self._over = empty or self._to_head or found.status in (204, 304)
-        return found
+        self._over = empty or self._to_head or parsed.status in (204, 304)
+        return parsed
 
     async def piece(self) -> bytes | None:
         """Some bytes of the body; None at its end. Raises Malformed when it ends too early."""
@@ -125,8 +125,8 @@ class Answer:
             if data is None:
                 raise Malformed("unexpected EOF" if self.waiting else "EOF")
             self.waiting += data
-        found, _, self.waiting = self.waiting.partition(mark)
-        return found
+        before, _, self.waiting = self.waiting.partition(mark)
+        return before
 
 
 def _parsed(head: bytes) -> Head:

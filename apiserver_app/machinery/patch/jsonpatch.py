@@ -353,12 +353,12 @@ def _replace(document: _Document, op: Operation) -> None:
 
 def _move(document: _Document, op: Operation) -> None:
     source = _text(op, "from", "move operation failed to decode from")
-    found = document.container(source)
-    if found is None:
+    target = document.container(source)
+    if target is None:
         raise PatchError(
             f"move operation does not apply: doc is missing from path: {source}: missing value"
         )
-    container, key = found
+    container, key = target
     where = f"error in move for path: '{key}'"
     value = _value(container, key, where)
     _delete(container, key, where)

@@ -115,14 +115,14 @@ def _check(me: _Applier, old: Object | None) -> None:
             raise errors.bad_request(f"invalid object type: {shown}")
     if _are_entries(me.type, named.get("managedFields")):
         raise errors.bad_request("metadata.managedFields must be nil")
-    found = typedvalues.findings(me.type, body)
-    if found:
+    problems = typedvalues.findings(me.type, body)
+    if problems:
         space, name = (
             value if isinstance(value, str) else ""
             for value in (named.get("namespace"), named.get("name"))
         )
         place = f"{space}/{name}; {shown}"
-        message = f"failed to create typed patch object ({place}): {_listed(found)}"
+        message = f"failed to create typed patch object ({place}): {_listed(problems)}"
         raise errors.unclassified(message)
 
 
@@ -132,8 +132,10 @@ def _are_entries(root: Any, sent: Any) -> bool:
     return isinstance(sent, list) and not typedvalues.findings(root, managed)
 
 
-def _listed(found: list[str]) -> str:
-    return found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {x}" for x in found)])
+def _listed(problems: list[str]) -> str:
+    return (
+        problems[0] if len(problems) == 1 else "\n".join(["errors:", *(f"  {x}" for x in problems)])
+    )
 
 
 def _live(me: _Applier, old: Object | None) -> tuple[Object, Entries]:

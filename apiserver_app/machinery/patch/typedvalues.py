@@ -53,7 +53,7 @@ def owned_items(field: Field, value: Any) -> int:
             parts = ((field.item or _RAW, item) for item in value)
         else:
             continue
-        left += [one for one in parts if isinstance(one[1], (dict, list))]
+        left += [part for part in parts if isinstance(part[1], (dict, list))]
     return count
 
 

@@ -83,7 +83,7 @@ def _mended(body: bytes) -> bytes:
     """With U+FFFD for each byte that is no UTF-8 and each half of a surrogate pair, as Go reads
     them."""
     text = _NO_BYTE.sub("\ufffd", body.decode(errors="surrogateescape"))
-    return _ESCAPE.sub(lambda found: "\ufffd" if found[1] else found[0], text).encode()
+    return _ESCAPE.sub(lambda match: "\ufffd" if match[1] else match[0], text).encode()
 
 
 _NO_MARKS = bytes(set(range(256)) - set(b'",{['))

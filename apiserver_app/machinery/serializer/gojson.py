@@ -176,16 +176,16 @@ class _Scanner:
     def _digits(self) -> None:
         self._pass(_NUMERALS)
 
-    def _at_one_of(self, letters: bytes) -> bool:
-        return self.at < len(self.data) and self.data[self.at] in letters
+    def _at_one_of(self, chars: bytes) -> bool:
+        return self.at < len(self.data) and self.data[self.at] in chars
 
     def _skip(self) -> None:
         self._pass(_SPACE)
 
     def _pass(self, what: re.Pattern[bytes]) -> None:
-        found = what.match(self.data, self.at)
-        assert found is not None, "it matches nothing too"
-        self.at = found.end()
+        match = what.match(self.data, self.at)
+        assert match is not None, "it matches nothing too"
+        self.at = match.end()
 
     def _peek(self) -> int:
         """The next byte that is not white space."""

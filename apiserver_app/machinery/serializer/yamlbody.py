@@ -78,8 +78,8 @@ def _alias(body: bytes, error: yaml.MarkedYAMLError) -> str:
     lines = body.decode().splitlines()
     if mark is None or mark.line >= len(lines):
         return ""
-    found = re.match(r"\*([\w-]+)", lines[mark.line][mark.column :])
-    return found[1] if found else ""
+    match = re.match(r"\*([\w-]+)", lines[mark.line][mark.column :])
+    return match[1] if match else ""
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
@@ -131,9 +131,9 @@ _FIRST = {
 def add_words(reader_or_writer: Any) -> None:
     """Teach a class of PyYAML which plain words are no text to goyaml."""
     for tag, pattern in _WORDS.items():
-        letters = [*_FIRST[tag], *([""] if tag == "null" else [])]
+        first = [*_FIRST[tag], *([""] if tag == "null" else [])]
         reader_or_writer.add_implicit_resolver(
-            f"tag:yaml.org,2002:{tag}", re.compile(f"(?:{pattern})$"), letters
+            f"tag:yaml.org,2002:{tag}", re.compile(f"(?:{pattern})$"), first
         )
 
 

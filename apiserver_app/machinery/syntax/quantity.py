@@ -257,10 +257,10 @@ def _exact(sign: int, whole: str, part: str, base: int, exponent: int, format_: 
     if scale < NANO:
         number, scale = _divide_up(number, 10 ** (NANO - scale)), NANO
     if base == 2:
-        one = 10**-scale
-        if number > _INT64_MAX * one:
+        unit = 10**-scale
+        if number > _INT64_MAX * unit:
             number, scale = _INT64_MAX, 0
-        elif 0 < number < one:
+        elif 0 < number < unit:
             format_ = DECIMAL_SI
     return Quantity(sign * number, scale, format_, is_decimal=True)
 

@@ -85,8 +85,8 @@ class Definitions:
 
 def paths_of(version: Release) -> tuple[pathlib.Path, ...]:
     """All documents of a version: before 1.25, kinds that are no more have one of their own."""
-    found = path_of(version)
-    return (found, _OLD) if version < _PUBLISHED_SINCE else (found,)
+    path = path_of(version)
+    return (path, _OLD) if version < _PUBLISHED_SINCE else (path,)
 
 
 class _Described(msgspec.Struct, gc=False):

@@ -104,9 +104,9 @@ class ValidatingAdmissionPolicyStrategy(_PolicyStrategy):
                 errors.invalid_value("spec.auditAnnotations", _annotations_text(annotations), text)
             )
         seen: set[str] = set()
-        for index, one in enumerate(annotations):
-            path, key = f"spec.auditAnnotations[{index}]", one.get("key") or ""
-            _annotation(obj["metadata"].get("name") or "", one, environment, path, errs)
+        for index, annotation in enumerate(annotations):
+            path, key = f"spec.auditAnnotations[{index}]", annotation.get("key") or ""
+            _annotation(obj["metadata"].get("name") or "", annotation, environment, path, errs)
             if key in seen:
                 errs.append(errors.duplicate(f"{path}.key", key))
             seen.add(key)
@@ -134,8 +134,8 @@ class MutatingAdmissionPolicyStrategy(_PolicyStrategy):
         if not mutations:
             text = "mutations must contain at least one item"
             errs.append(errors.required("spec.mutations", text))
-        for index, one in enumerate(mutations):
-            _mutation(one, environment, f"spec.mutations[{index}]", errs)
+        for index, mutation in enumerate(mutations):
+            _mutation(mutation, environment, f"spec.mutations[{index}]", errs)
         allowed = ("IfNeeded", "Never")
         again = spec.get("reinvocationPolicy")
         checks.one_of(again, "spec.reinvocationPolicy", allowed, errs)
@@ -261,12 +261,12 @@ def _validation(
 
 def _annotation(
     policy: str,
-    one: Mapping[str, Any],
+    annotation: Mapping[str, Any],
     environment: Environment,
     path: str,
     errs: list[FieldError],
 ) -> None:
-    key, text = one.get("key") or "", one.get("valueExpression") or ""
+    key, text = annotation.get("key") or "", annotation.get("valueExpression") or ""
     if not policy:
         message = "requires metadata.name be non-empty"
         errs.append(errors.invalid_value(f"{path}.key", key, message))
@@ -303,15 +303,15 @@ _PATCHES = {
 
 
 def _mutation(
-    one: Mapping[str, Any], environment: Environment, path: str, errs: list[FieldError]
+    mutation: Mapping[str, Any], environment: Environment, path: str, errs: list[FieldError]
 ) -> None:
-    kind = one.get("patchType") or ""
+    kind = mutation.get("patchType") or ""
     if kind not in _PATCHES:
         checks.one_of(kind, f"{path}.patchType", sorted(_PATCHES), errs)
         return
     field, wanted = _PATCHES[kind]
-    text = ((one.get(field) or {}).get("expression") or "").strip()
-    if one.get(field) is None:
+    text = ((mutation.get(field) or {}).get("expression") or "").strip()
+    if mutation.get(field) is None:
         message = f"must be specified when patchType is {kind}"
         errs.append(errors.required(f"{path}.{field}", message))
     elif not text:
@@ -320,6 +320,6 @@ def _mutation(
         compiled = environment.compile(text, (wanted,))
         policyrules.expression(compiled, f"{path}.{field}.expression", errs)
     for other, (its, _) in _PATCHES.items():
-        if other != kind and one.get(its) is not None:
+        if other != kind and mutation.get(its) is not None:
             message = f"must not be specified when patchType is {kind}"
             errs.append(errors.invalid_value(f"{path}.{its}", f"{{{its}}}", message))

@@ -43,9 +43,9 @@ def match_conditions(
     if len(conditions) > CONDITIONS_MAX:
         errs.append(errors.too_many(path, len(conditions), CONDITIONS_MAX))
     seen: set[str] = set()
-    for index, one in enumerate(conditions):
-        at, name = f"{path}[{index}]", one.get("name") or ""
-        text = (one.get("expression") or "").strip()
+    for index, condition in enumerate(conditions):
+        at, name = f"{path}[{index}]", condition.get("name") or ""
+        text = (condition.get("expression") or "").strip()
         if not text:
             errs.append(errors.required(f"{at}.expression"))
         else:
@@ -63,14 +63,14 @@ def match_conditions(
 def variables(
     given: Sequence[Values], environment: Environment, path: str, errs: list[FieldError]
 ) -> None:
-    for index, one in enumerate(given):
-        at, name = f"{path}[{index}]", one.get("name") or ""
+    for index, variable in enumerate(given):
+        at, name = f"{path}[{index}]", variable.get("name") or ""
         if not name.strip():
             errs.append(errors.required(f"{at}.name", "name is not specified"))
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
             text = "name is not a valid CEL identifier"
             errs.append(errors.invalid_value(f"{at}.name", name, text))
-        if not (one.get("expression") or "").strip():
+        if not (variable.get("expression") or "").strip():
             errs.append(errors.required(f"{at}.expression", UNSPECIFIED))
         elif name in environment.variables:
             expression(environment.variables[name], f"{at}.expression", errs)

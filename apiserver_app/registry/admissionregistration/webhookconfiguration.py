@@ -48,8 +48,8 @@ class WebhookConfigurationStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         before: list[Mapping[str, Any]] = old.get("webhooks") or []
-        quiet = all(one.get("sideEffects") in _NO_EFFECTS for one in before)
-        unique = len({one.get("name") for one in before}) == len(before)
+        quiet = all(webhook.get("sideEffects") in _NO_EFFECTS for webhook in before)
+        unique = len({webhook.get("name") for webhook in before}) == len(before)
         effects = self.effects if quiet else _EFFECTS
         return self._findings(ctx, obj, effects, self.twins or not unique)
 

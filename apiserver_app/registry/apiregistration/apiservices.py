@@ -108,34 +108,51 @@ class Services:
         """What discovery lists, the most preferred first."""
         if not self.is_registered:
             known = list(self._resources.group_versions)
-            return [*known, *(one for one in sorted(self.remote) if one not in known)]
-        custom = {(one.group, one.version) for one in self._resources.listed if one.custom}
+            return [
+                *known,
+                *(
+                    group_version
+                    for group_version in sorted(self.remote)
+                    if group_version not in known
+                ),
+            ]
+        custom = {(info.group, info.version) for info in self._resources.listed if info.custom}
         priorities = {
             (spec.get("group") or "", spec.get("version") or ""): (
                 int(spec.get("groupPriorityMinimum") or 0),
                 int(spec.get("versionPriority") or 0),
             )
-            for spec in (one["spec"] for one in self._cache.list(KEY))
+            for spec in (service["spec"] for service in self._cache.list(KEY))
         }
         served = set(self._resources.group_versions)
         listed = [
             priority for priority in priorities if priority in served or priority in self.remote
         ]
-        listed += [one for one in sorted(custom) if one not in priorities]
+        listed += [
+            group_version for group_version in sorted(custom) if group_version not in priorities
+        ]
         groups: dict[str, int] = {}
         for group, version in listed:
             least, _ = priorities.get((group, version), CUSTOM_PRIORITIES)
             groups[group] = max(groups.get(group, 0), least)
 
-        def rank(one: GroupVersion) -> tuple[Any, ...]:
-            _, of_version = priorities.get(one, CUSTOM_PRIORITIES)
-            return (of_version, customresources.version_rank(one[1]))
+        def rank(group_version: GroupVersion) -> tuple[Any, ...]:
+            _, of_version = priorities.get(group_version, CUSTOM_PRIORITIES)
+            return (of_version, customresources.version_rank(group_version[1]))
 
         listed.sort(key=rank, reverse=True)
-        listed.sort(key=lambda one: (-groups[one[0]], one[0]))
-        own = [one for one in self._resources.group_versions if one[0] == OWN_GROUP]
-        core = [one for one in listed if not one[0]]
-        return [*core, *own, *(one for one in listed if one[0] not in ("", OWN_GROUP))]
+        listed.sort(key=lambda group_version: (-groups[group_version[0]], group_version[0]))
+        own = [
+            group_version
+            for group_version in self._resources.group_versions
+            if group_version[0] == OWN_GROUP
+        ]
+        core = [group_version for group_version in listed if not group_version[0]]
+        return [
+            *core,
+            *own,
+            *(group_version for group_version in listed if group_version[0] not in ("", OWN_GROUP)),
+        ]
 
     # -- inside ---------------------------------------------------------------------------------
 

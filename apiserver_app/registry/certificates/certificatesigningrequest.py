@@ -73,7 +73,7 @@ class CertificateSigningRequestStrategy(Strategy):
         super().prepare_for_status_update(ctx, obj, old)
         status = dict(obj.get("status") or {})
         before = (old.get("status") or {}).get("conditions") or ()
-        decided = [one for one in before if one.get("type") in _DECISIONS]
+        decided = [condition for condition in before if condition.get("type") in _DECISIONS]
         others = [
             condition
             for condition in status.get("conditions") or ()
@@ -109,7 +109,7 @@ class CertificateSigningRequestStrategy(Strategy):
 
     def validate_status_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs = _decisions(obj, old)
-        now, then = ((one.get("status") or {}).get("certificate") or "" for one in (obj, old))
+        now, then = ((each.get("status") or {}).get("certificate") or "" for each in (obj, old))
         if now == then:
             return errs
         if then:

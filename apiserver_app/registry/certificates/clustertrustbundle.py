@@ -44,7 +44,7 @@ class ClusterTrustBundleStrategy(Strategy):
         text = obj["spec"].get("trustBundle") or ""
         if text != (old["spec"].get("trustBundle") or ""):
             _bundle(text, errs)
-        now, then = (one["spec"].get("signerName") or "" for one in (obj, old))
+        now, then = (each["spec"].get("signerName") or "" for each in (obj, old))
         objectmeta.immutable(now, then, "spec.signerName", errs)
         return errs
 

@@ -55,7 +55,7 @@ class LeaseCandidateStrategy(Strategy):
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
         errs = self.validate(ctx, obj)
-        now, then = (one["spec"].get("leaseName") or "" for one in (obj, old))
+        now, then = (each["spec"].get("leaseName") or "" for each in (obj, old))
         objectmeta.immutable(now, then, "spec.leaseName", errs)
         return errs
 

@@ -122,9 +122,9 @@ class NodeStrategy(Strategy):
 
 def _one_range(spec: dict[str, Any]) -> None:
     """The former field podCIDR is the first of podCIDRs, and counts where they differ."""
-    one, all_ = spec.get("podCIDR"), spec.get("podCIDRs")
-    if one and (not all_ or one != all_[0]):
-        spec["podCIDRs"] = [one]
+    single, all_ = spec.get("podCIDR"), spec.get("podCIDRs")
+    if single and (not all_ or single != all_[0]):
+        spec["podCIDRs"] = [single]
     elif all_ and all_[0]:
         spec["podCIDR"] = all_[0]
     else:

@@ -90,8 +90,8 @@ def _scopes(spec: Mapping[str, Any], known: Sequence[str], errs: list[FieldError
             errs.append(errors.invalid_value("spec.scopes", printed, "unsupported scope"))
             continue
         _applied(scope, spec, "spec.scopes", printed, errs)
-    for one, other in _CONFLICTS:
-        if one in scopes and other in scopes:
+    for first, other in _CONFLICTS:
+        if first in scopes and other in scopes:
             errs.append(errors.invalid_value("spec.scopes", printed, "conflicting scopes"))
 
 
@@ -121,8 +121,8 @@ def _selector(
             _applied(scope, spec, path, printed, errs)
         _rule(rule, path, errs)
     scopes = {rule.get("scopeName") for rule in rules}
-    for one, other in _CONFLICTS:
-        if one in scopes and other in scopes:
+    for first, other in _CONFLICTS:
+        if first in scopes and other in scopes:
             text = _scopes_text(spec.get("scopes") or ())
             errs.append(errors.invalid_value(path, text, "conflicting scopes"))
 

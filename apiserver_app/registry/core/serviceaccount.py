@@ -30,4 +30,7 @@ class ServiceAccountStrategy(Strategy):
 
 def _clean(obj: Object) -> None:
     if obj.get("secrets"):
-        obj["secrets"] = [{"name": one["name"]} if "name" in one else {} for one in obj["secrets"]]
+        obj["secrets"] = [
+            {"name": reference["name"]} if "name" in reference else {}
+            for reference in obj["secrets"]
+        ]

@@ -42,9 +42,9 @@ def _aggregation(items: Sequence[Mapping[str, Any]], errs: list[FieldError]) -> 
     if not items:
         text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         errs.append(errors.required(path, text))
-    for index, one in enumerate(items):
+    for index, selector in enumerate(items):
         before = len(errs)
-        selectors.validate(one, f"{path}[{index}]", errs)
+        selectors.validate(selector, f"{path}[{index}]", errs)
         if len(errs) != before:
             text = "invalid label selector."
             errs.append(errors.invalid_value(f"{path}[{index}]", None, text))

@@ -38,7 +38,7 @@ def _changed(obj: Object, api_version: str, request: Change, device: Change) -> 
     elif obj["kind"] == "ResourceClaimTemplate" and spec.get("spec"):
         out["spec"] = {**spec, "spec": _claim(spec["spec"], request)}
     elif obj["kind"] == "ResourceSlice" and spec.get("devices"):
-        out["spec"] = {**spec, "devices": [device(one) for one in spec["devices"]]}
+        out["spec"] = {**spec, "devices": [device(item) for item in spec["devices"]]}
     return out
 
 

@@ -123,11 +123,11 @@ def default(spec: dict[str, Any], version: str) -> None:
         inner = request.get("exactly")
         if version == "v1beta1" and request.get("deviceClassName"):
             inner = request
-        for one in (*options, *(() if inner is None else (inner,))):
-            if not one.get("allocationMode"):
-                one["allocationMode"] = "ExactCount"
-            if one["allocationMode"] == "ExactCount" and not one.get("count"):
-                one["count"] = 1
+        for option in (*options, *(() if inner is None else (inner,))):
+            if not option.get("allocationMode"):
+                option["allocationMode"] = "ExactCount"
+            if option["allocationMode"] == "ExactCount" and not option.get("count"):
+                option["count"] = 1
 
 
 # -- inside -------------------------------------------------------------------------------------
@@ -139,11 +139,11 @@ def _drop(spec: dict[str, Any], version: Release) -> None:
         if not version.has("DRAPrioritizedList"):
             request.pop("firstAvailable", None)
         inner = request.get("exactly") or request
-        for one in (inner, *(request.get("firstAvailable") or ())):
+        for option in (inner, *(request.get("firstAvailable") or ())):
             if not version.has("DRAAdminAccess"):
-                one.pop("adminAccess", None)
+                option.pop("adminAccess", None)
             if not version.has("DRADeviceTaints"):
-                one.pop("tolerations", None)
+                option.pop("tolerations", None)
 
 
 def _admin(ctx: Context, devices: Part, errs: list[FieldError]) -> None:
@@ -193,7 +193,9 @@ def _fixed(obj: Object, old: Object, kind: str) -> list[FieldError]:
 def _known(devices: Part) -> dict[str, set[str]]:
     """The names of requests, each with those of its alternatives."""
     return {
-        request.get("name") or "": {one.get("name") for one in request.get("firstAvailable") or ()}
+        request.get("name") or "": {
+            option.get("name") for option in request.get("firstAvailable") or ()
+        }
         for request in devices.get("requests") or ()
     }
 
@@ -204,7 +206,7 @@ def _claim(devices: Part, path: str, version: Release, errs: list[FieldError]) -
     if devicenames.within(requests, devicenames.LIST_MAX, at, errs):
         for index, request in enumerate(requests):
             _request(request, f"{at}[{index}]", version, errs)
-        devicenames.distinct([one.get("name") or "" for one in requests], at, errs)
+        devicenames.distinct([request.get("name") or "" for request in requests], at, errs)
     constraints, at = devices.get("constraints") or (), f"{path}.constraints"
     if devicenames.within(constraints, devicenames.LIST_MAX, at, errs):
         for index, constraint in enumerate(constraints):
@@ -233,10 +235,10 @@ def _request(request: Part, path: str, version: Release, errs: list[FieldError])
     elif not options:
         errs.append(errors.required(path, _ONE))
     elif devicenames.within(options, ALTERNATIVES_MAX, at, errs):
-        for index, one in enumerate(options):
-            inner = one.get("name") or ""
+        for index, alternative in enumerate(options):
+            inner = alternative.get("name") or ""
             checks.named(inner, f"{at}[{index}].name", names.dns1123_label_errors, errs)
-            _exact(one, f"{at}[{index}]", version, errs)
+            _exact(alternative, f"{at}[{index}]", version, errs)
         devicenames.distinct([option.get("name") or "" for option in options], at, errs)
 
 

@@ -87,10 +87,10 @@ class ResourceSliceStrategy(Strategy):
             return []
         errs = self.validate(ctx, obj)
         spec, before = obj["spec"], old["spec"]
-        now, then = ((one.get("pool") or {}).get("name") or "" for one in (spec, before))
+        now, then = ((each.get("pool") or {}).get("name") or "" for each in (spec, before))
         objectmeta.immutable(now, then, "spec.pool.name", errs)
         for field in ("driver", "nodeName"):
-            now, then = (one.get(field) or "" for one in (spec, before))
+            now, then = (each.get(field) or "" for each in (spec, before))
             objectmeta.immutable(now, then, f"spec.{field}", errs)
         return errs
 

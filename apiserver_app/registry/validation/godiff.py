@@ -133,11 +133,11 @@ class _Report:
         word = names[node.kind]
         out: list[Record] = []
         groups: list[list[tuple[str, Node]]] = []
-        for one in node.children:
-            if groups and groups[-1][0][1].differs == one[1].differs:
-                groups[-1].append(one)
+        for entry in node.children:
+            if groups and groups[-1][0][1].differs == entry[1].differs:
+                groups[-1].append(entry)
             else:
-                groups.append([one])
+                groups.append([entry])
         for index, group in enumerate(groups):
             if group[0][1].differs:
                 for key, child in group:
@@ -202,7 +202,7 @@ class _Report:
                 (name, inner, value if key == "." else value.get(key))
                 for name, inner, key in self._structs[full]
             ]
-            return [one for one in fields if not self._is_zero_of(one[2], one[1], full)]
+            return [field for field in fields if not self._is_zero_of(field[2], field[1], full)]
         if kind == "map":
             inner = full[full.index("]") + 1 :]
             return [(self._map_key(full, key), inner, value[key]) for key in sorted(value)]
@@ -216,8 +216,8 @@ class _Report:
         if kind == "struct":
             inside = gotypes.fields_of(name, value)
             return all(
-                self._is_zero_of(inside if key == "." else inside.get(key), one, name)
-                for _, one, key in self._structs[name]
+                self._is_zero_of(inside if key == "." else inside.get(key), type_, name)
+                for _, type_, key in self._structs[name]
             )
         if kind == "scalar":
             return not value or (name == "resource.Quantity" and value == "0")
@@ -235,8 +235,8 @@ class _Report:
     def _pair(self, node: Node, old: Any, new: Any, inner: str, package: str) -> None:
         """Elements of two lists: those at both ends that are equal, and the rest in pairs."""
         if len(old) == len(new):
-            for one, other in zip(old, new, strict=True):
-                node.add("", self.compare(one, other, inner, package))
+            for before, other in zip(old, new, strict=True):
+                node.add("", self.compare(before, other, inner, package))
             return
         first = 0
         while first < min(len(old), len(new)) and old[first] == new[first]:

@@ -29,8 +29,8 @@ class RootCaController(Controller):
         Watches(
             "configmaps",
             on=UPDATED | DELETED,
-            when=lambda found: meta.name_of(found) == NAME,
-            keys=lambda self, found: (meta.namespace_of(found),),
+            when=lambda item: meta.name_of(item) == NAME,
+            keys=lambda self, item: (meta.namespace_of(item),),
         ),
     )
 

@@ -139,11 +139,11 @@ class DaemonSetController(Controller):
         for pod in plan.failed:
             where = f"{meta.namespace_of(pod)}/{meta.name_of(pod)} on node {_node_of(pod)}"
             if podstate.phase_of(pod) == "Succeeded":
-                said = f"Found succeeded daemon pod {where}, will try to delete it"
-                self.recorder.event(owner, "Normal", "SucceededDaemonPod", said)
+                message = f"Found succeeded daemon pod {where}, will try to delete it"
+                self.recorder.event(owner, "Normal", "SucceededDaemonPod", message)
             else:
-                said = f"Found failed daemon pod {where}, will try to kill it"
-                self.recorder.event(owner, "Warning", "FailedDaemonPod", said)
+                message = f"Found failed daemon pod {where}, will try to kill it"
+                self.recorder.event(owner, "Warning", "FailedDaemonPod", message)
 
         async def create(number: int) -> None:
             await self._pod_control.create(owner, _pod(owner, creates[number], hash_))

@@ -95,8 +95,11 @@ class EndpointsController(servicepods.ServiceController):
 def _annotations(known: Object | None, trigger: str, over: bool) -> dict[str, str]:
     """Those that are there, with the time of the last change and whether there are too many."""
     annotations = dict(meta.annotations_of(known)) if known is not None else {}
-    said = {servicepods.TRIGGER_TIME: trigger, OVER_CAPACITY: "truncated" if over else ""}
-    for name, text in said.items():
+    wanted_annotations = {
+        servicepods.TRIGGER_TIME: trigger,
+        OVER_CAPACITY: "truncated" if over else "",
+    }
+    for name, text in wanted_annotations.items():
         annotations.pop(name, None)
         if text:
             annotations[name] = text

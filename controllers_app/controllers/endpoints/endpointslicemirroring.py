@@ -39,16 +39,14 @@ class EndpointSliceMirroringController(Controller):
         "pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go syncEndpoints"
     )
     watches = (
-        For("endpoints", on=ADDED | DELETED, when=lambda found: not _is_managed(found)),
+        For("endpoints", on=ADDED | DELETED, when=lambda item: not _is_managed(item)),
         Watches(
             "endpoints",
             on=UPDATED,
-            changed=lambda old, found: not (_is_managed(old) and _is_managed(found)),
+            changed=lambda old, item: not (_is_managed(old) and _is_managed(item)),
             keys=own_key,
         ),
-        Watches(
-            "services", on=ADDED | DELETED, when=lambda found: not _selects(found), keys=own_key
-        ),
+        Watches("services", on=ADDED | DELETED, when=lambda item: not _selects(item), keys=own_key),
         Watches(
             "services",
             on=UPDATED,
@@ -86,12 +84,12 @@ class EndpointSliceMirroringController(Controller):
                     if added >= ADDRESSES_MAX:
                         skipped += 1
                         continue
-                    found = _endpoint(address, ready)
-                    if found is None:
+                    item = _endpoint(address, ready)
+                    if item is None:
                         invalid += 1
                         continue
                     added += 1
-                    family, endpoint = found
+                    family, endpoint = item
                     group = (family, _comparable(ports))
                     wanted.setdefault(group, (ports, []))[1].append(endpoint)
         if invalid:
@@ -126,9 +124,9 @@ class EndpointSliceMirroringController(Controller):
         spare = [item for group in by_group if group not in wanted for item in by_group[group]]
         spare += [item for group in wanted for item in by_group.get(group, [])[1:]]
         created, updated = [], []
-        for group, (ports, found) in wanted.items():
+        for group, (ports, items) in wanted.items():
             have = by_group.get(group, [None])[0]
-            body = _slice(endpoints, group[0], ports, found)
+            body = _slice(endpoints, group[0], ports, items)
             if have is None:
                 created.append(body)
             elif not _same(have, body):
@@ -186,14 +184,14 @@ def _endpoints_of(item: Object) -> tuple[str, ...]:
 def _endpoint(address: Object, ready: bool) -> tuple[str, Object] | None:
     """Address type and endpoint; None when the address is none."""
     try:
-        found = ipaddress.ip_address(address["ip"])
+        ip = ipaddress.ip_address(address["ip"])
     except ValueError:
         return None
-    endpoint: Object = {"addresses": [str(found)], "conditions": {"ready": ready}}
+    endpoint: Object = {"addresses": [str(ip)], "conditions": {"ready": ready}}
     for name in ("hostname", "targetRef", "nodeName"):
         if address.get(name):
             endpoint[name] = address[name]
-    return f"IPv{found.version}", endpoint
+    return f"IPv{ip.version}", endpoint
 
 
 def _port(port: Object) -> Object:
@@ -211,7 +209,7 @@ def _comparable(ports: Iterable[Object]) -> tuple[Any, ...]:
     return tuple(sorted(str(sorted(_port(port).items())) for port in ports))
 
 
-def _slice(endpoints: Object, family: str, ports: list[Object], found: list[Object]) -> Object:
+def _slice(endpoints: Object, family: str, ports: list[Object], items: list[Object]) -> Object:
     annotations = {
         name: text
         for name, text in meta.annotations_of(endpoints).items()
@@ -231,7 +229,7 @@ def _slice(endpoints: Object, family: str, ports: list[Object], found: list[Obje
         "kind": "EndpointSlice",
         "metadata": metadata,
         "addressType": family,
-        "endpoints": found,
+        "endpoints": items,
         "ports": ports,
     }
 

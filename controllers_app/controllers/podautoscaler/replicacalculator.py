@@ -139,7 +139,7 @@ def _sorted_out(
     """The pods in groups, and the figures of those that count."""
     groups = _grouped(known(pods), figures, resource, now)
     without = {*groups.ignored, *groups.unready}
-    return groups, {name: one for name, one in figures.items() if name not in without}
+    return groups, {name: figure for name, figure in figures.items() if name not in without}
 
 
 def _grouped(pods: Iterable[Object], figures: Figures, resource: str, now: int) -> _Groups:
@@ -184,13 +184,13 @@ def _request(pod: Object, resource: str, container: str) -> int:
         if container.get("restartPolicy")
     ]
     total = 0
-    for one in (*spec["containers"], *beside):
-        if container not in ("", one["name"]):
+    for each in (*spec["containers"], *beside):
+        if container not in ("", each["name"]):
             continue
-        asked = ((one.get("resources") or {}).get("requests") or {}).get(resource)
+        asked = ((each.get("resources") or {}).get("requests") or {}).get(resource)
         if asked is None:
             raise NoMetrics(
-                f"missing request for {resource} in container {one['name']} "
+                f"missing request for {resource} in container {each['name']} "
                 f"of Pod {meta.name_of(pod)}"
             )
         total += quantity.milli_value(asked)

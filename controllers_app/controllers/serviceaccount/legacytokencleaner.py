@@ -120,14 +120,14 @@ def _is_day(text: str) -> bool:
 def _secrets_of(pod: Object) -> Iterator[str]:
     """The names of the Secrets that a pod mounts or reads."""
     spec = pod.get("spec") or {}
-    for one in spec.get("imagePullSecrets") or ():
-        yield one.get("name", "")
+    for reference in spec.get("imagePullSecrets") or ():
+        yield reference.get("name", "")
     for volume in spec.get("volumes") or ():
         yield (volume.get("secret") or {}).get("secretName", "")
         for source in (volume.get("projected") or {}).get("sources") or ():
             yield (source.get("secret") or {}).get("name", "")
     for container in [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]:
-        for one in container.get("envFrom") or ():
-            yield (one.get("secretRef") or {}).get("name", "")
-        for one in container.get("env") or ():
-            yield ((one.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name", "")
+        for reference in container.get("envFrom") or ():
+            yield (reference.get("secretRef") or {}).get("name", "")
+        for reference in container.get("env") or ():
+            yield ((reference.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name", "")

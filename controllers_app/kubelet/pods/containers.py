@@ -467,8 +467,8 @@ class Containers(Restarts):
     def spec_of(self, container: ContainerState) -> Object:
         spec = self._pod.pod["spec"]
         group = spec[_GROUPS.get(container.kind, "initContainers")]
-        found: Object = next(each for each in group if each["name"] == container.name)
-        return found
+        container_spec: Object = next(each for each in group if each["name"] == container.name)
+        return container_spec
 
     def _image(self, container: ContainerState, spec: Object) -> Image:
         pod = self._pod

@@ -64,8 +64,8 @@ async def _execute(
         return str(error), ""
     if done.exit_code == 0:
         return "", ""
-    said = done.stderr.decode("utf-8", "replace")
-    return f"command '{' '.join(command)}' exited with {done.exit_code}: {said}", done.output
+    output = done.stderr.decode("utf-8", "replace")
+    return f"command '{' '.join(command)}' exited with {done.exit_code}: {output}", done.output
 
 
 async def _request(pod: Pod, spec: Object, action: Object) -> str:

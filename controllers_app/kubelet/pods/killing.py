@@ -102,8 +102,8 @@ class Killing:
     def hurry(self, grace: int) -> None:
         """Shortens the grace period of the stop under way."""
         if self._hurried is not None:
-            for one in self._stopping:
-                one.hurry(grace, self._pod.kubelet.kernel.now)
+            for stop in self._stopping:
+                stop.hurry(grace, self._pod.kubelet.kernel.now)
             self._hurried.set()
 
     async def _stop_with_events(self, containers: list[ContainerState], grace: int) -> None:
@@ -125,12 +125,12 @@ class Killing:
             return
         self._hurried = hurried = Signal(kernel)
         self._stopping = [_Stopping(container, grace, kernel.now) for container in running]
-        for one in self._stopping:
-            self._start_hook(one)
+        for stop in self._stopping:
+            self._start_hook(stop)
         while True:
             while self._stop_further(end):
                 pass
-            waits = [one.due for one in self._stopping if not one.is_over]
+            waits = [stop.due for stop in self._stopping if not stop.is_over]
             if not waits:
                 break
             await hurried.wait((min(waits) - kernel.now) / SECOND)
@@ -140,77 +140,77 @@ class Killing:
     def _stop_further(self, end: Callable[[ContainerState, int], None]) -> bool:
         """Takes each container one stage further if that is due; whether any was."""
         moved = False
-        for one in self._stopping:
-            if not one.is_over and self._moves(one, end):
+        for stop in self._stopping:
+            if not stop.is_over and self._moves(stop, end):
                 moved = True
         return moved
 
-    def _moves(self, one: _Stopping, end: Callable[[ContainerState, int], None]) -> bool:
+    def _moves(self, stop: _Stopping, end: Callable[[ContainerState, int], None]) -> bool:
         now = self._pod.kubelet.kernel.now
-        if one.stage is _Stage.TURN and not self._has_turn(one) and now < one.due:
+        if stop.stage is _Stage.TURN and not self._has_turn(stop) and now < stop.due:
             return False
-        if one.stage is not _Stage.TURN and now < one.due:
+        if stop.stage is not _Stage.TURN and now < stop.due:
             return False
-        if one.stage is _Stage.HOOK:
-            one.go_on(_Stage.TURN, now)
-            one.due = now + max(one.left, 0) * SECOND
-        elif one.stage is _Stage.TURN:
-            one.go_on(_Stage.TERM, now)
-            self._terminate(one, now)
+        if stop.stage is _Stage.HOOK:
+            stop.go_on(_Stage.TURN, now)
+            stop.due = now + max(stop.left, 0) * SECOND
+        elif stop.stage is _Stage.TURN:
+            stop.go_on(_Stage.TERM, now)
+            self._terminate(stop, now)
         else:
-            one.stage = _Stage.OVER
-            end(one.container, one.code)
+            stop.stage = _Stage.OVER
+            end(stop.container, stop.code)
         return True
 
-    def _has_turn(self, one: _Stopping) -> bool:
+    def _has_turn(self, stop: _Stopping) -> bool:
         """Sidecars go after the containers proper, the last sidecar first."""
-        if one.container.kind != SIDECAR:
+        if stop.container.kind != SIDECAR:
             return True
         names = [container.name for container in self.init]
-        later = names[names.index(one.container.name) + 1 :]
+        later = names[names.index(stop.container.name) + 1 :]
         return not any(
             other.container.kind == MAIN or other.container.name in later
             for other in self._stopping
             if not other.is_over
         )
 
-    def _start_hook(self, one: _Stopping) -> None:
-        spec = self.spec_of(one.container)
+    def _start_hook(self, stop: _Stopping) -> None:
+        spec = self.spec_of(stop.container)
         hook = hooks.of(spec, hooks.PRE_STOP)
-        if not hook or one.left <= 0:
+        if not hook or stop.left <= 0:
             return
-        one.due += one.left * SECOND
+        stop.due += stop.left * SECOND
         if hooks.is_asked(spec, hooks.PRE_STOP):
-            self._pod.spawn("stop", self._run_hook(one, spec))
+            self._pod.spawn("stop", self._run_hook(stop, spec))
         else:
             asleep = int((hook.get("sleep") or {}).get("seconds") or 0)
-            one.due = min(one.due, one.began + asleep * SECOND)
+            stop.due = min(stop.due, stop.began + asleep * SECOND)
 
-    async def _run_hook(self, one: _Stopping, spec: Object) -> None:
-        image = self._image(one.container, spec)
-        if await hooks.run(self._pod, one.container, spec, image, hooks.PRE_STOP):
-            self.event(one.container, "Warning", "FailedPreStopHook", "PreStopHook failed")
-        if one.stage is _Stage.HOOK and self._hurried is not None:
-            one.due = self._pod.kubelet.kernel.now
+    async def _run_hook(self, stop: _Stopping, spec: Object) -> None:
+        image = self._image(stop.container, spec)
+        if await hooks.run(self._pod, stop.container, spec, image, hooks.PRE_STOP):
+            self.event(stop.container, "Warning", "FailedPreStopHook", "PreStopHook failed")
+        if stop.stage is _Stage.HOOK and self._hurried is not None:
+            stop.due = self._pod.kubelet.kernel.now
             self._hurried.set()
 
-    def _terminate(self, one: _Stopping, now: int) -> None:
+    def _terminate(self, stop: _Stopping, now: int) -> None:
         """SIGTERM."""
-        container = one.container
-        one.kill = one.due = now + max(one.left, GRACE_SECONDS_MIN) * SECOND
-        one.code = KILLED
+        container = stop.container
+        stop.kill = stop.due = now + max(stop.left, GRACE_SECONDS_MIN) * SECOND
+        stop.code = KILLED
         main = self._lifecycle.trapped(container)
         if main is not None:
             main.signal("TERM")
-            self._pod.spawn("stop", self._until_end(one, main))
+            self._pod.spawn("stop", self._until_end(stop, main))
         elif self._lifecycle.heeds_term(container):
             seconds = self._image(container, self.spec_of(container)).stop_seconds
-            ends = now + int(seconds * SECOND)
-            if ends <= one.kill:
-                one.due, one.code = ends, 0
+            end = now + int(seconds * SECOND)
+            if end <= stop.kill:
+                stop.due, stop.code = end, 0
 
-    async def _until_end(self, one: _Stopping, main: MainProcess) -> None:
+    async def _until_end(self, stop: _Stopping, main: MainProcess) -> None:
         await main.ended.wait()
-        if self._hurried is not None and not one.is_over:
-            one.due, one.code = self._pod.kubelet.kernel.now, main.exit_code or 0
+        if self._hurried is not None and not stop.is_over:
+            stop.due, stop.code = self._pod.kubelet.kernel.now, main.exit_code or 0
             self._hurried.set()

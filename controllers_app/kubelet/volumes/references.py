@@ -75,10 +75,10 @@ class References:
             raise NotSynced(
                 f"failed to sync {resource[:-1]} cache: timed out waiting for the condition"
             )
-        found = cached.informer.get(f"{namespace}/{name}")
-        if found is not None and found.get("immutable"):
+        obj = cached.informer.get(f"{namespace}/{name}")
+        if obj is not None and obj.get("immutable"):
             self._kernel.cancel(cached.task)  # it needs no watch
-        return found
+        return obj
 
     def _follow(self, resource: str, namespace: str, name: str) -> _Cached:
         informer = Informer(

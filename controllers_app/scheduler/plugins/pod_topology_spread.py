@@ -117,9 +117,9 @@ class PodTopologySpread(Plugin):
         """Domain -> matching pods, of each constraint, on the nodes that have all the labels."""
         required = nodeaffinity.required_of(pod.spec)
         if len(constraints) == 1 and constraints[0].includes_all(required):
-            (one,) = constraints
-            of_domain = _domain_counts(cache, pod, one)
-            return [{domain: of_domain.get(domain, 0) for domain in cache.domains(one.key)}]
+            (only,) = constraints
+            of_domain = _domain_counts(cache, pod, only)
+            return [{domain: of_domain.get(domain, 0) for domain in cache.domains(only.key)}]
         counts: list[dict[str, int]] = [{} for _ in constraints]
         matching = [_counts(cache, pod, constraint) for constraint in constraints]
         for node in cache.nodes.values():

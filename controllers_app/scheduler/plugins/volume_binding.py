@@ -172,7 +172,9 @@ class VolumeBinding(VolumePlugin):
         if event.old is None or event.new is None:
             return True
         if event.what == framework.CLASS_UPDATED:
-            fields = [one.get("allowedTopologies") for one in (event.old, event.new)]
+            fields = [
+                storage_class.get("allowedTopologies") for storage_class in (event.old, event.new)
+            ]
             return bool(fields[0] != fields[1])
         if event.what == framework.NODE_UPDATED:
             return meta.labels_of(event.old) != meta.labels_of(event.new)

@@ -99,14 +99,14 @@ def _conflict(mine: Object, other: Object) -> bool:
     kind = next((kind for kind in sorted(_DISKS) if kind in mine and kind in other), None)
     if kind is None:
         return False
-    one, two = mine[kind], other[kind]
-    only_read = bool(one.get("readOnly") and two.get("readOnly"))
+    disk, other_disk = mine[kind], other[kind]
+    only_read = bool(disk.get("readOnly") and other_disk.get("readOnly"))
     if kind == "gcePersistentDisk":
-        return one.get("pdName") == two.get("pdName") and not only_read
+        return disk.get("pdName") == other_disk.get("pdName") and not only_read
     if kind == "awsElasticBlockStore":
-        return bool(one.get("volumeID") == two.get("volumeID"))
+        return bool(disk.get("volumeID") == other_disk.get("volumeID"))
     if kind == "iscsi":
-        return one.get("iqn") == two.get("iqn") and not only_read
-    shared = not set(one.get("monitors") or ()).isdisjoint(two.get("monitors") or ())
-    same = all(one.get(field) == two.get(field) for field in ("pool", "image"))
+        return disk.get("iqn") == other_disk.get("iqn") and not only_read
+    shared = not set(disk.get("monitors") or ()).isdisjoint(other_disk.get("monitors") or ())
+    same = all(disk.get(field) == other_disk.get(field) for field in ("pool", "image"))
     return shared and same and not only_read

@@ -76,8 +76,8 @@ class Script(msgspec.Struct, frozen=True):
             lines.append("A" + "".join(map(_digits, steps)))  # A: from the line's begin
             before = place
         sources = [prefix + name for name in number]
-        told = {"version": 3, "sources": sources, "names": [], "mappings": ";".join(lines)}
-        return json.dumps(told, separators=(",", ":"))
+        source_map = {"version": 3, "sources": sources, "names": [], "mappings": ";".join(lines)}
+        return json.dumps(source_map, separators=(",", ":"))
 
 
 class _Module(msgspec.Struct):
@@ -97,7 +97,7 @@ def sheet(root: Path, name: str) -> str:
     text = "".join(_sheet_parts((root / name).read_text(encoding="utf-8")))
     if "url(" in text:
         raise Unreadable(f"{name}: url() would lead elsewhere")
-    return _SHEET_IMPORT.sub(lambda found: sheet(root, _beside(name, found[1])), text)
+    return _SHEET_IMPORT.sub(lambda match: sheet(root, _beside(name, match[1])), text)
 
 
 def _sheet_parts(text: str) -> Iterator[str]:
@@ -142,20 +142,20 @@ class _Join:
                 raise Unreadable("a name that is used here is ours")
             imports, edits, exports = _statements(source)
             loads = [_quoted(source.text, at) for at in source.loads]
-            needs = [_beside(name, found["from"]) for found in imports]
-            later = [_beside(name, found.group()) for found in loads]
+            needs = [_beside(name, match["from"]) for match in imports]
+            later = [_beside(name, match.group()) for match in loads]
         for other in needs:
             self._add(other)
         for other in later:
             self._add_later(other)
         with _naming(name):
             edits += [
-                _edit(found, self._bind(found, other))
-                for found, other in zip(imports, needs, strict=True)
+                _edit(match, self._bind(match, other))
+                for match, other in zip(imports, needs, strict=True)
             ]
         edits += [
-            _edit(found, f"'{self._address(other, self._later[other].text)}'")
-            for found, other in zip(loads, later, strict=True)
+            _edit(match, f"'{self._address(other, self._later[other].text)}'")
+            for match, other in zip(loads, later, strict=True)
         ]
         source.text = _edited(source.text, edits)
         variable = f"$module{len(self._modules)}"
@@ -167,12 +167,12 @@ class _Join:
             self._later.update(join.join(name))
             self._of_later |= {*join._modules} | join._of_later
 
-    def _bind(self, found: re.Match[str], other: str) -> str:
+    def _bind(self, match: re.Match[str], other: str) -> str:
         """Returns what stands for that import."""
         module = self._modules[other]
-        if found["all"]:
-            return f"const {found['all']}={module.variable};"
-        names = {"default": found["default"]} if found["default"] else _names(found["names"] or "")
+        if match["all"]:
+            return f"const {match['all']}={module.variable};"
+        names = {"default": match["default"]} if match["default"] else _names(match["names"] or "")
         if missing := names.keys() - module.exports.keys():
             raise Unreadable(f"{other} does not export {min(missing)}")
         return f"const {{{_pairs(names)}}}={module.variable};" if names else ""
@@ -190,17 +190,17 @@ def _statements(source: scripts.Source) -> tuple[list[re.Match[str]], list[Edit]
     """Returns the imports, what becomes of the exports, and the names that are exported."""
     imports, edits, exports = [], list[Edit](), dict[str, str]()
     for at in source.statements:
-        if found := _IMPORT.match(source.text, at):
-            imports.append(found)
-        elif found := _DECLARED.match(source.text, at):
-            exports[found[1]] = found[1]
-            edits.append(_edit(found, ""))
-        elif found := _DEFAULT.match(source.text, at):
+        if match := _IMPORT.match(source.text, at):
+            imports.append(match)
+        elif match := _DECLARED.match(source.text, at):
+            exports[match[1]] = match[1]
+            edits.append(_edit(match, ""))
+        elif match := _DEFAULT.match(source.text, at):
             exports["default"] = "$default"
-            edits.append(_edit(found, "const $default="))
-        elif found := _LISTED.match(source.text, at):
-            exports |= {out: inside for inside, out in _names(found["names"]).items()}
-            edits.append(_edit(found, ""))
+            edits.append(_edit(match, "const $default="))
+        elif match := _LISTED.match(source.text, at):
+            exports |= {out: inside for inside, out in _names(match["names"]).items()}
+            edits.append(_edit(match, ""))
         else:
             line = source.lines[source.text.count("\n", 0, at)] + 1
             raise Unreadable(f"line {line}: {source.text[at : at + 40]!r}")
@@ -210,24 +210,24 @@ def _statements(source: scripts.Source) -> tuple[list[re.Match[str]], list[Edit]
 def _names(listed: str) -> dict[str, str]:
     """{ one, other as another } -> what each is there, and is called here."""
     names = {}
-    for part in filter(None, (one.strip() for one in listed.split(","))):
-        found = _NAME.fullmatch(part)
-        if found is None:
+    for part in filter(None, (item.strip() for item in listed.split(","))):
+        match = _NAME.fullmatch(part)
+        if match is None:
             raise Unreadable(f"the name {part!r}")
-        names[found[1]] = found[2] or found[1]
+        names[match[1]] = match[2] or match[1]
     return names
 
 
 def _quoted(text: str, at: int) -> re.Match[str]:
-    found = _LOADED.match(text, at)
-    if found is None:
+    match = _LOADED.match(text, at)
+    if match is None:
         raise Unreadable(f"import({text[at : at + 40]!r}")
-    return found
+    return match
 
 
-def _edit(found: re.Match[str], instead: str) -> Edit:
+def _edit(match: re.Match[str], instead: str) -> Edit:
     """Lines stay as many."""
-    return found.start(), found.end(), instead + "\n" * found.group().count("\n")
+    return match.start(), match.end(), instead + "\n" * match.group().count("\n")
 
 
 def _edited(text: str, edits: list[Edit]) -> str:
@@ -237,7 +237,7 @@ def _edited(text: str, edits: list[Edit]) -> str:
 
 
 def _pairs(names: dict[str, str]) -> str:
-    return ",".join(one if one == other else f"{one}:{other}" for one, other in names.items())
+    return ",".join(name if name == other else f"{name}:{other}" for name, other in names.items())
 
 
 def _ending(module: _Module) -> str:

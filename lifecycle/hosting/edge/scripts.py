@@ -79,10 +79,10 @@ class _Reader:
             "slash": self._slash,
         }
         while at < len(text):
-            found = _PART.match(text, at)
-            if found is None or found.lastgroup is None:
+            match = _PART.match(text, at)
+            if match is None or match.lastgroup is None:
                 raise self._unreadable(repr(text[at : at + 20]))
-            at = ways[found.lastgroup](found.group(), found.end())
+            at = ways[match.lastgroup](match.group(), match.end())
         if self._open:
             raise self._unreadable(f"{self._open[-1]} is not closed")
         self._source.text = "".join(self._parts)
@@ -98,10 +98,10 @@ class _Reader:
 
     def _code(self, part: str, end: int) -> int:
         if not self._open:
-            for one in _STATEMENT.finditer(part):
-                self._source.statements.append(self._length + one.start())
-        for one in _CALL.finditer(part):
-            if one.end() != len(part) or self._text[end : end + 1] not in ("'", '"'):
+            for statement in _STATEMENT.finditer(part):
+                self._source.statements.append(self._length + statement.start())
+        for call in _CALL.finditer(part):
+            if call.end() != len(part) or self._text[end : end + 1] not in ("'", '"'):
                 raise self._unreadable("import() of a name that is not written out")
             self._source.loads.append(self._length + len(part))
         self._put(part)

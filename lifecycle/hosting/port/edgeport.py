@@ -317,7 +317,7 @@ class EdgePort:
     def detach(self) -> None:
         """Fails everything that waits for the worker, which has ended."""
         self._send = None
-        for cluster in [one for one in self.clusters if FORK in one]:
+        for cluster in [name for name in self.clusters if FORK in name]:
             self._remove(cluster)  # it ended with its worker
         self.info = None
         self._attached.clear()

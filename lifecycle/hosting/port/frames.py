@@ -81,7 +81,7 @@ def encode_frame(messages: list[Message]) -> bytes:
     try:
         data = _encoder.encode(messages)
     except (OverflowError, RecursionError, TypeError, ValueError):
-        data = _encoder.encode([one for message in messages for one in _sendable(message)])
+        data = _encoder.encode([part for message in messages for part in _sendable(message)])
     if len(data) > FRAME_BYTES_MAX:
         raise PortError(f"a frame of {len(data)} bytes is longer than {FRAME_BYTES_MAX}")
     return _LENGTH.pack(len(data)) + data
@@ -116,12 +116,12 @@ def check(value: Any, nesting: int = NESTING_MAX) -> None:
     if not nesting:
         raise Unsendable("it is nested too deeply")
     if isinstance(value, dict):
-        for name, one in value.items():
+        for name, item in value.items():
             check(name, nesting - 1)
-            check(one, nesting - 1)
+            check(item, nesting - 1)
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            check(one, nesting - 1)
+        for item in value:
+            check(item, nesting - 1)
     elif isinstance(value, int):
         if not -(2**63) <= value < 2**63:
             raise Unsendable("a number is beyond 64 bits")

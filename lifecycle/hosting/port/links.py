@@ -26,7 +26,7 @@ def pieces(messages: list[frames.Message]) -> Iterator[list[frames.Message]]:
     size = 0
     for message in messages:
         for part in _parts(message):
-            length = sum(len(one) for one in part if isinstance(one, (bytes, str)))
+            length = sum(len(item) for item in part if isinstance(item, (bytes, str)))
             if out and size + length > PIECE_BYTES:
                 yield out
                 out, size = [], 0
@@ -79,9 +79,9 @@ class SocketLink(asyncio.Protocol):
             self._large.append((message, 0))
             return True
         if message[0] == "cancel" and self._large:
-            left = deque(one for one in self._large if one[0][1] != message[1])
+            left = deque(entry for entry in self._large if entry[0][1] != message[1])
             self._large, before = left, self._large
-            return any(sent == 0 and one[1] == message[1] for one, sent in before)
+            return any(sent == 0 and large[1] == message[1] for large, sent in before)
         return False
 
     def _send_large(self) -> None:

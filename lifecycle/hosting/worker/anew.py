@@ -87,7 +87,7 @@ def _done(cluster: Cluster) -> float:
     if cluster.cache.get("configmaps", objects.SYSTEM, objects.CONFIG) is None:
         return BOOTED
     pods = cluster.cache.list("pods", objects.SYSTEM)
-    ready = sum(conditions.is_true(one.get("status"), "Ready") for one in pods)
+    ready = sum(conditions.is_true(pod.get("status"), "Ready") for pod in pods)
     if ready == len(pods) and _have_pods(cluster):
         return 1.0
     return BOOTED + (1.0 - BOOTED) * ready / (len(pods) + 1)
@@ -98,12 +98,12 @@ def _have_pods(cluster: Cluster) -> bool:
     listed = cluster.cache.list
     counts = [
         *(
-            (one["spec"]["replicas"], _status(one, "readyReplicas"))
-            for one in listed("deployments.apps", objects.SYSTEM)
+            (deployment["spec"]["replicas"], _status(deployment, "readyReplicas"))
+            for deployment in listed("deployments.apps", objects.SYSTEM)
         ),
         *(
-            (_status(one, "desiredNumberScheduled"), _status(one, "numberReady"))
-            for one in listed("daemonsets.apps", objects.SYSTEM)
+            (_status(daemon_set, "desiredNumberScheduled"), _status(daemon_set, "numberReady"))
+            for daemon_set in listed("daemonsets.apps", objects.SYSTEM)
         ),
     ]
     return all(ready == wanted > 0 for wanted, ready in counts)

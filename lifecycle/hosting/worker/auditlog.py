@@ -97,9 +97,9 @@ class File:
         """The names of those put aside."""
         stem, suffix = self._path.stem, self._path.suffix
         return [
-            one.name
-            for one in self._path.parent.iterdir()
-            if one.name.startswith(f"{stem}-") and one.name.endswith((suffix, f"{suffix}.gz"))
+            file.name
+            for file in self._path.parent.iterdir()
+            if file.name.startswith(f"{stem}-") and file.name.endswith((suffix, f"{suffix}.gz"))
         ]
 
     def _named(self, micros: int) -> Path:

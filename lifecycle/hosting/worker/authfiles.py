@@ -69,7 +69,7 @@ class Files:
 def _stamp(name: str) -> tuple[int, int, int]:
     """What tells one state of a file from another; zeros when there is none."""
     try:
-        found = Path(name).expanduser().stat()
+        status = Path(name).expanduser().stat()
     except OSError:
         return (0, 0, 0)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -136,8 +136,8 @@ class ClusterHost:
             self.withheld[number] = hidden
             if len(self.withheld) > WITHHELD_MAX:
                 del self.withheld[next(iter(self.withheld))]
-        told = [number, request.method, request.path, *shown, sender, request.address]
-        self.inbox.offer("request", told, start, line, size)
+        entry = [number, request.method, request.path, *shown, sender, request.address]
+        self.inbox.offer("request", entry, start, line, size)
 
     def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:
         """What stopped workers of this cluster before is told, and what did so twice is not run."""
@@ -322,11 +322,12 @@ class ClusterHost:
             "members": members.all,
             "leader": members.led,
         }
-        state.leases = {str(lease): list(one) for lease, one in store.granted.items()}
+        state.leases = {str(lease): list(grant) for lease, grant in store.granted.items()}
         rows, store.pending = store.pending, []
         inputs, self._inputs = self._inputs, []
         segments = [
-            Segment(one.first, one.last, one.t, storage.pack(one.stored)) for one in batches
+            Segment(batch.first, batch.last, batch.t, storage.pack(batch.stored))
+            for batch in batches
         ]
         store.backend.commit(state, rows, segments, inputs)
         if rows:
@@ -366,7 +367,8 @@ class ClusterHost:
             "waiting": self.inbox.count("request") if self._holds() else 0,
             "stage": self.stage,
             "breakpoints": [
-                {"id": one.id, "kind": one.kind, **one.wanted} for one in recorder.breakpoints
+                {"id": point.id, "kind": point.kind, **point.wanted}
+                for point in recorder.breakpoints
             ],
         }
 

@@ -131,7 +131,7 @@ class Controls:
         wanted = args.get("set")
         if not isinstance(wanted, list) or len(wanted) > BREAKPOINTS_MAX:
             raise ControlError(f"set must be a list of at most {BREAKPOINTS_MAX} breakpoints")
-        parsed = tuple(_breakpoint(one) for one in wanted)
+        parsed = tuple(_breakpoint(item) for item in wanted)
         self._told(host, "breakpoints", {"set": wanted})
         recorder = host.cluster.recorder
         recorder.arm(stepping=recorder.stepping, breakpoints=parsed)
@@ -187,8 +187,8 @@ class Controls:
         faults = host.cluster.context.storage.faults
         if times and len(faults) >= FAULTS_MAX:
             raise ControlError(f"there are {FAULTS_MAX} faults already")
-        told = {"resource": resource, "op": op, "times": times, "message": message}
-        self._told(host, "fault", told)
+        detail = {"resource": resource, "op": op, "times": times, "message": message}
+        self._told(host, "fault", detail)
         if times:
             faults.append(generic.Fault(message[:FAULT_CHARACTERS_MAX], resource, op, times))
         else:
@@ -224,8 +224,8 @@ class Controls:
     def _startup(self, host: ClusterHost, args: Args) -> Args:
         """How the API server was built, with all its routes."""
         cluster = host.cluster
-        told = startup.whole(cluster.context, cluster.inputs.flags)
-        return {"startup": {**told, "likeness": catalog.likeness()}}
+        steps = startup.whole(cluster.context, cluster.inputs.flags)
+        return {"startup": {**steps, "likeness": catalog.likeness()}}
 
     def _forms(self, host: ClusterHost, args: Args) -> Args:
         """The bytes of a request, its object, and what etcd made of it."""
@@ -267,14 +267,16 @@ def _looked_at(server: servers.Server) -> servers.Server:
     return seen
 
 
-def _breakpoint(one: Any) -> Breakpoint:
-    if not isinstance(one, dict) or not isinstance(one.get("kind"), str):
+def _breakpoint(item: Any) -> Breakpoint:
+    if not isinstance(item, dict) or not isinstance(item.get("kind"), str):
         raise ControlError('a breakpoint is an object with "id" and "kind"')
-    if one["kind"] not in KINDS:
-        raise ControlError(f'unknown kind of record "{one["kind"]}"; there are: {", ".join(KINDS)}')
-    known = {*KINDS[one["kind"]], *KINDS["request"]}
-    wanted = {name: value for name, value in one.items() if name not in ("id", "kind")}
+    if item["kind"] not in KINDS:
+        raise ControlError(
+            f'unknown kind of record "{item["kind"]}"; there are: {", ".join(KINDS)}'
+        )
+    known = {*KINDS[item["kind"]], *KINDS["request"]}
+    wanted = {name: value for name, value in item.items() if name not in ("id", "kind")}
     for name in wanted:
         if name not in known:
-            raise ControlError(f'a {one["kind"]} record has no field "{name}"')
-    return Breakpoint(str(one.get("id") or one["kind"]), one["kind"], wanted)
+            raise ControlError(f'a {item["kind"]} record has no field "{name}"')
+    return Breakpoint(str(item.get("id") or item["kind"]), item["kind"], wanted)

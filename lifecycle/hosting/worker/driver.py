@@ -167,16 +167,16 @@ class Driver:
 
     def _pass(self, kind: str, number: int, what: bytes | str | int) -> None:
         """What the client of an open stream sent, or how much it took: an input like a request."""
-        found = self._requests.get(number)
-        if found is not None:
-            host, reply = found
+        request = self._requests.get(number)
+        if request is not None:
+            host, reply = request
             host.offer(kind, [number, what], lambda: reply.on(kind, what))
 
     def _cancel(self, number: int) -> None:
-        found = self._requests.pop(number, None)
-        if found is not None:
-            found[0].input_now("cancel", [number])
-            found[1].on("cancel")
+        request = self._requests.pop(number, None)
+        if request is not None:
+            request[0].input_now("cancel", [number])
+            request[1].on("cancel")
 
     def _control(self, number: int, cluster: str, action: str, args: Any) -> None:
         try:
@@ -279,8 +279,8 @@ class Driver:
 
     def _plan(self) -> bool:
         """Arrange the next slice; whether there is a gap before it."""
-        found = [host.idle_seconds() for host in self.hosts.values()]
-        waits = [seconds for seconds in found if seconds is not None]
+        idle = [host.idle_seconds() for host in self.hosts.values()]
+        waits = [seconds for seconds in idle if seconds is not None]
         if not waits:
             return True
         wait = min(waits)

@@ -134,7 +134,10 @@ class Forks:
         if host is not self._origin and not self._forks[host.cluster.name].anew:
             origin = self._forks[host.cluster.name].cluster
             raise ControlError(f'"{host.cluster.name}" is a fork itself: fork "{origin}"')
-        if sum(not one.anew and one.state != FAILED for one in self._forks.values()) >= KEPT_MAX:
+        if (
+            sum(not other.anew and other.state != FAILED for other in self._forks.values())
+            >= KEPT_MAX
+        ):
             raise ControlError(f"there are {KEPT_MAX} forks already: remove one first")
         moment = _moment(host, args)
         seed = args.get("seed")
@@ -144,13 +147,13 @@ class Forks:
             raise ControlError(f"seed must be a number from 0 to {SEED_MAX}")
         title = str(args.get("title") or "")[:TITLE_CHARACTERS_MAX]
         fork = Fork(self._name(host), host.cluster.name, *_told(moment), seed, title)
-        past = [one for one in args.get("bookmarks", ()) if one["seq"] <= fork.seq]
+        past = [bookmark for bookmark in args.get("bookmarks", ()) if bookmark["seq"] <= fork.seq]
         return self._begin(fork, self._make(fork, host), past)
 
     def _begin_anew(self, args: Args) -> Args:
         """`replaces` one of its kind, which is there until the new one is ready."""
         origin, old = self._origin, str(args.get("replaces", ""))
-        others = [one.name for one in self._forks.values() if one.anew and one.name != old]
+        others = [other.name for other in self._forks.values() if other.anew and other.name != old]
         for name in others[: max(0, len(others) - PLAYED_MAX + 1)]:
             self._end(name, origin.cluster.name)
         seed = origin.cluster.state.seed
@@ -163,7 +166,7 @@ class Forks:
 
     def _begin(self, fork: Fork, making: Generator[float], bookmarks: list[Args]) -> Args:
         """Makes it from now on; what failed before is forgotten."""
-        for name in [one.name for one in self._forks.values() if one.state == FAILED]:
+        for name in [other.name for other in self._forks.values() if other.state == FAILED]:
             del self._forks[name]
             del self._bookmarks[name]
         self._forks[fork.name] = fork
@@ -194,7 +197,7 @@ class Forks:
             self._origin.stage = ""
         if name in self._hosts:
             self._hosts[name].stage = stage
-        for one in [one.name for one in self._forks.values() if one.cluster == name]:
+        for one in [fork.name for fork in self._forks.values() if fork.cluster == name]:
             self._end(one, stage)
         self._drop(name)
         del self._forks[name]

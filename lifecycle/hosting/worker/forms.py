@@ -45,7 +45,7 @@ def of_request(cluster: Cluster, seq: int) -> Object:
     }
     if not redaction.is_sensitive(opened["resource"], opened["subresource"]):
         return forms
-    return {name: None if one is None else _without_values(one) for name, one in forms.items()}
+    return {name: None if form is None else _without_values(form) for name, form in forms.items()}
 
 
 def _records(cluster: Cluster, seq: int) -> Iterator[Object]:
@@ -72,7 +72,7 @@ def _call(cluster: Cluster, opened: Object) -> Call | None:
     """The request as it came in. Several to one path may have been let in at one moment: then
     they were recorded in the order in which they came."""
     seq, backend = opened["seq"], cluster.store.backend
-    found: list[tuple[int, Call]] = []
+    calls: list[tuple[int, Call]] = []
     for row in backend.inputs_before(seq, INPUTS_MAX):
         what, data = msgspec.msgpack.decode(row.data)
         if what != "request":
@@ -81,16 +81,16 @@ def _call(cluster: Cluster, opened: Object) -> Call | None:
         pairs = [(name, value) for name, value in headers]
         call = cluster.server.call_of(Request(method, path, query, pairs, body))
         if (call.verb, call.path) == (opened["verb"], opened["path"]):
-            found.append((row.seq, call))
-    if not found:
+            calls.append((row.seq, call))
+    if not calls:
         return None
-    since = found[-1][0]
-    together = [call for at, call in found if at == since]
+    since = calls[-1][0]
+    together = [call for at, call in calls if at == since]
     before: int = sum(
-        one["kind"] == "request"
-        and one["outside"]
-        and (one["verb"], one["path"]) == (opened["verb"], opened["path"])
-        for one in storage.read(backend, since + 1, seq - 1)
+        record["kind"] == "request"
+        and record["outside"]
+        and (record["verb"], record["path"]) == (opened["verb"], opened["path"])
+        for record in storage.read(backend, since + 1, seq - 1)
     )
     return together[min(before, len(together) - 1)]
 

@@ -53,7 +53,7 @@ class Inbox:
 
     def count(self, what: str) -> int:
         """How many inputs of a sort wait."""
-        return sum(one[0] == what for line in self._lines.values() for one in line)
+        return sum(message[0] == what for line in self._lines.values() for message in line)
 
     def listen(self, wake: Callable[[], None]) -> None:
         """`wake` is called from here on when the driver does not look by itself."""

@@ -54,14 +54,14 @@ def logged(request: Request) -> tuple[Logged, Withheld | None]:
         },
         None if shown.body is request.body else request.body,
     )
-    return shown, hidden if any(one is not None and one != {} for one in hidden) else None
+    return shown, hidden if any(part is not None and part != {} for part in hidden) else None
 
 
 def whole(request: Request, hidden: Withheld | None) -> Request | None:
     """Returns a logged request as it came; None when what is masked of it is not known."""
     if hidden is None:
         values = (request.query, *(value for _, value in request.headers))
-        is_masked = any(MASKED in one for one in values) or request.body == MASKED.encode()
+        is_masked = any(MASKED in value for value in values) or request.body == MASKED.encode()
         return None if is_masked else request
     pairs = [
         (name, hidden.headers.get(place, value))
@@ -109,5 +109,5 @@ def _value(name: str, value: str) -> str:
         return f"{scheme} {MASKED}" if space and scheme.lower() in _KNOWN else MASKED
     if name == _PROTOCOLS and _BEARER in value:
         parts = (part.strip() for part in value.split(","))
-        return ", ".join(_BEARER + MASKED if one.startswith(_BEARER) else one for one in parts)
+        return ", ".join(_BEARER + MASKED if part.startswith(_BEARER) else part for part in parts)
     return value

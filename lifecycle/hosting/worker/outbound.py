@@ -142,24 +142,24 @@ class Network:
         arrived: carriers.Arrived,
     ) -> None:
         outcome: Line | CallFailed = CallFailed("context canceled")
-        said: list[Any] = []
+        answer: list[Any] = []
         try:
             async with asyncio.timeout(call.timeout_seconds):
                 reader, writer, by = await self._connected(call, dial)
-            outcome, said = Line(self._loop, writer), [1, by]
+            outcome, answer = Line(self._loop, writer), [1, by]
         except CallFailed as error:
             outcome = error
         except TimeoutError:
             outcome = CallFailed(carriers.DEADLINE, timed_out=True)
         finally:
             if isinstance(outcome, CallFailed):
-                said = _plain(outcome)
+                answer = _plain(outcome)
 
             def start() -> None:
                 self._inbox.asking -= 1
                 opened(outcome)
 
-            self._inbox.offer("dialled", [number, *said], start)
+            self._inbox.offer("dialled", [number, *answer], start)
             self._inbox.wake()
         if isinstance(outcome, Line):
             await self._follow(number, reader, outcome, arrived)
@@ -217,12 +217,14 @@ class Network:
             addresses = [_unmapped(ipaddress.ip_address(dial.host))]
         except ValueError:
             try:
-                found = await self._loop.getaddrinfo(dial.host, dial.port, type=socket.SOCK_STREAM)
+                answers = await self._loop.getaddrinfo(
+                    dial.host, dial.port, type=socket.SOCK_STREAM
+                )
             except (OSError, UnicodeError) as error:
                 raise CallFailed(f"dial tcp: lookup {dial.host}: no such host") from error
-            addresses = [_unmapped(ipaddress.ip_address(one[4][0])) for one in found]
+            addresses = [_unmapped(ipaddress.ip_address(answer[4][0])) for answer in answers]
         for address in addresses:
-            if not any(address in one for one in self._allowed):
+            if not any(address in network for network in self._allowed):
                 raise CallFailed(
                     f"dial tcp {_joined(address, dial.port)}: the address is not allowed, "
                     f"--outbound-allowed-addresses is {self._said}"

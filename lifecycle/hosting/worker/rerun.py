@@ -273,10 +273,10 @@ class Recorded:
 
     @staticmethod
     def _taken(waiting: dict[int, Any], number: int) -> Any:
-        found = waiting.pop(number, None)
-        if found is None:
+        call = waiting.pop(number, None)
+        if call is None:
             raise Diverged("an answer came from outside that nobody had asked for")
-        return found
+        return call
 
 
 class _NoLine(Line):

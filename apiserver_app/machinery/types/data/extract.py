@@ -50,14 +50,14 @@ def main(protobuf_file: str, go_file: str, out_file: str) -> None:
 
 def _properties() -> dict[str, dict[str, Any]]:
     """Field names of every definition of every version, and the required ones."""
-    found: dict[str, dict[str, Any]] = {}
+    definitions: dict[str, dict[str, Any]] = {}
     for version in _VERSIONS:
         document = orjson.loads(published.path_of(version).read_bytes())
         for name, definition in document["$defs"].items():
-            entry = found.setdefault(facts.short(name), {"names": set(), "required": set()})
+            entry = definitions.setdefault(facts.short(name), {"names": set(), "required": set()})
             entry["names"] |= set(definition.get("properties") or ())
             entry["required"] = set(definition.get("required") or ())
-    return found
+    return definitions
 
 
 def _reachable(messages: Fields) -> set[str]:

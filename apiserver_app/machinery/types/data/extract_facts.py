@@ -88,11 +88,11 @@ INLINE = {
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:
     """`Kind: field field` a line."""
-    found = []
+    rows = []
     for line in text.strip().splitlines():
         kind, _, fields = line.partition(":")
-        found += [(kind.strip(), field) for field in fields.split()]
-    return frozenset(found)
+        rows += [(kind.strip(), field) for field in fields.split()]
+    return frozenset(rows)
 
 
 # scalars, times and quantities that are pointers

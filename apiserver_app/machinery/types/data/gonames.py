@@ -32,7 +32,7 @@ def main(modules: str) -> None:
 
 def _sources(modules: pathlib.Path) -> dict[str, Package]:
     """By package, `core.v1`."""
-    found = {}
+    names = {}
     for name, below in (
         ("api", ""),
         ("apimachinery", "pkg/apis/"),
@@ -43,8 +43,8 @@ def _sources(modules: pathlib.Path) -> dict[str, Package]:
         for package in folder.glob("*/v[0-9]*"):
             text = "\n".join(path.read_text() for path in package.glob("*types*.go"))
             structs = {kind: dict(_fields(body)) for kind, body in _STRUCT.findall(text)}
-            found[f"{package.parent.name}.{package.name}"] = structs, set(_NAMED.findall(text))
-    return found
+            names[f"{package.parent.name}.{package.name}"] = structs, set(_NAMED.findall(text))
+    return names
 
 
 def _fields(body: str) -> list[tuple[str, tuple[str, str]]]:

@@ -250,11 +250,11 @@ def with_label_keys(affinity: Object, labels: Mapping[str, str]) -> Object:
             continue
         terms = out[kind] = dict(affinity[kind])
         if terms.get(_REQUIRED):
-            terms[_REQUIRED] = [_with_label_keys(one, labels) for one in terms[_REQUIRED]]
+            terms[_REQUIRED] = [_with_label_keys(term, labels) for term in terms[_REQUIRED]]
         if terms.get(_PREFERRED):
             terms[_PREFERRED] = [
-                {**one, "podAffinityTerm": _with_label_keys(one["podAffinityTerm"], labels)}
-                for one in terms[_PREFERRED]
+                {**term, "podAffinityTerm": _with_label_keys(term["podAffinityTerm"], labels)}
+                for term in terms[_PREFERRED]
             ]
     return out
 

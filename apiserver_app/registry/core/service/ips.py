@@ -259,9 +259,9 @@ def _take_ports(spec: dict[str, Any], node_ports: _Ports) -> None:
             continue
         if number not in shared:
             given = (
-                one["nodePort"]
-                for one in ports
-                if one.get("port") == number and one.get("nodePort")
+                port["nodePort"]
+                for port in ports
+                if port.get("port") == number and port.get("nodePort")
             )
             first = next(given, 0)
             shared[number] = node_ports.take_for(index, first) if first else node_ports.free()

@@ -87,8 +87,8 @@ class Turns:
         self._soon = soon
         self._now = now
 
-    def join(self, one: Looks) -> None:
-        self._waiting.append(one)
+    def join(self, waiter: Looks) -> None:
+        self._waiting.append(waiter)
         self._call()
 
     async def do(self, something: Callable[[], None]) -> None:
@@ -106,9 +106,9 @@ class Turns:
         end = self._now() + TURN_SECONDS
         try:
             while self._waiting and self._now() < end:
-                one = self._waiting.popleft()
-                if one.look():
-                    self._waiting.append(one)
+                waiter = self._waiting.popleft()
+                if waiter.look():
+                    self._waiting.append(waiter)
         finally:
             if self._waiting:
                 self._call()
