@@ -157,10 +157,15 @@ def _type(field: Field) -> Type:
         item = types.DYN if field.item is None else _type(field.item)
         return types.list_of(item) if field.kind == "list" else types.map_of(types.STRING, item)
     simple = {
-        "boolean": types.BOOL, "integer": types.INT, "number": types.DOUBLE,
-        "string": types.STRING, "quantity": types.STRING, "bytes": types.BYTES,
-        "time": types.TIMESTAMP, "microtime": types.TIMESTAMP,
-    }  # fmt: skip
+        "boolean": types.BOOL,
+        "integer": types.INT,
+        "number": types.DOUBLE,
+        "string": types.STRING,
+        "quantity": types.STRING,
+        "bytes": types.BYTES,
+        "time": types.TIMESTAMP,
+        "microtime": types.TIMESTAMP,
+    }
     return simple.get(field.kind, types.DYN)
 
 

@@ -64,11 +64,17 @@ class Event:
         if len(agent) > AGENT_LENGTH_MAX:
             agent = agent[:AGENT_LENGTH_MAX] + "...TRUNCATED"
         self._event: Object = {
-            "kind": "Event", "apiVersion": API_VERSION, "level": finding.level,
-            "auditID": audit_id, "requestURI": uri, "verb": attributes.verb,
-            "user": attributes.user.info() if known else {}, "userAgent": agent,
-            "requestReceivedTimestamp": self._received, "annotations": {},
-        }  # fmt: skip
+            "kind": "Event",
+            "apiVersion": API_VERSION,
+            "level": finding.level,
+            "auditID": audit_id,
+            "requestURI": uri,
+            "verb": attributes.verb,
+            "user": attributes.user.info() if known else {},
+            "userAgent": agent,
+            "requestReceivedTimestamp": self._received,
+            "annotations": {},
+        }
         if addresses:
             self._event["sourceIPs"] = list(addresses)
         if attributes.is_resource:

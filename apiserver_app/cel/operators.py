@@ -324,9 +324,14 @@ _declare()
 DIRECT: dict[str, Any] = {
     **{name: impl for name, (impl, _) in _ARITHMETIC.items()},
     **_ORDER,
-    "-_": negate, "!_": invert, "_==_": equal, "_!=_": unequal, "@in": is_in, "_[_]": index,
+    "-_": negate,
+    "!_": invert,
+    "_==_": equal,
+    "_!=_": unequal,
+    "@in": is_in,
+    "_[_]": index,
     "_[?_]": index_optional,
-}  # fmt: skip
+}
 COSTS: dict[str, Any] = {
     "_+_": _both,
     "_==_": _smaller,

@@ -69,12 +69,17 @@ def precedence(schema: Object) -> int:
 
 _MASTERS = {"kind": "Group", "group": {"name": "system:masters"}}
 _ALL = {
-    "resourceRules": [{
-        "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True,
-        "namespaces": ["*"],
-    }],
+    "resourceRules": [
+        {
+            "verbs": ["*"],
+            "apiGroups": ["*"],
+            "resources": ["*"],
+            "clusterScope": True,
+            "namespaces": ["*"],
+        }
+    ],
     "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-}  # fmt: skip
+}
 _EXEMPT: Object = {
     "metadata": {"name": "exempt"},
     "spec": {

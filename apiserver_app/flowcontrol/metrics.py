@@ -17,10 +17,22 @@ class Tally:
     """Counts the requests of one flow schema on one level."""
 
     __slots__ = (
-        "dispatched", "lengths", "narrow", "passed", "rejected", "served", "serving",
-        "serving_seats", "unaccommodated", "waited", "waiting", "waiting_seats", "watched",
-        "watches", "widths",
-    )  # fmt: skip
+        "dispatched",
+        "lengths",
+        "narrow",
+        "passed",
+        "rejected",
+        "served",
+        "serving",
+        "serving_seats",
+        "unaccommodated",
+        "waited",
+        "waiting",
+        "waiting_seats",
+        "watched",
+        "watches",
+        "widths",
+    )
 
     def __init__(self) -> None:
         self.dispatched = self.unaccommodated = 0

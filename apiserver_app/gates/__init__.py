@@ -28,8 +28,13 @@ from apiserver_app.machinery.meta import Object
 
 # every request passes these
 FILTERS: tuple[type[Gate], ...] = (
-    Authentication, Audit, Impersonation, FlowControl, Authorization, Routing,
-)  # fmt: skip
+    Authentication,
+    Audit,
+    Impersonation,
+    FlowControl,
+    Authorization,
+    Routing,
+)
 # and a write those of them that its operation names
 WRITE: tuple[type[Gate], ...] = (Decode, Current, Mutating, Prepare, Validation, Validating, Etcd)
 GATES = (*FILTERS, *WRITE)

@@ -158,11 +158,17 @@ def _requests(level: Any, details: bool) -> Iterable[Sequence[object]]:
 def _request(request: Any, position: int, details: bool) -> Sequence[object]:
     started = meta.rfc3339_micro(request.since) if request.since else "0001-01-01T00:00:00Z"
     row = (
-        request.level.name, request.flow.schema,
-        -1 if request.queue is None else request.queue.index, position,
-        request.flow.distinguisher, meta.rfc3339_micro(request.arrived), request.work.initial,
-        request.work.final, goduration.text(request.work.extra * goduration.MICROSECOND), started,
-    )  # fmt: skip
+        request.level.name,
+        request.flow.schema,
+        -1 if request.queue is None else request.queue.index,
+        position,
+        request.flow.distinguisher,
+        meta.rfc3339_micro(request.arrived),
+        request.work.initial,
+        request.work.final,
+        goduration.text(request.work.extra * goduration.MICROSECOND),
+        started,
+    )
     if not details:
         return row
     call = request.call

@@ -57,9 +57,18 @@ class Subscription:
     """An open watch. Calls `sink(type, change, object)` for the changes that it selects."""
 
     __slots__ = (
-        "key", "named", "node", "on_end", "outside", "own", "prefix", "readers", "selects", "sink",
+        "key",
+        "named",
+        "node",
+        "on_end",
+        "outside",
+        "own",
+        "prefix",
+        "readers",
+        "selects",
+        "sink",
         "storage",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,

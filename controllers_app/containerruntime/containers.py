@@ -41,9 +41,20 @@ class Container(Instance):
     """One instance of a container, from its start until nobody can ask for it any more."""
 
     __slots__ = (
-        "_files", "_pids", "_running", "_serving", "cgroup", "cpu", "exit_code", "jobs",
-        "listeners", "log", "main", "ports", "registry",
-    )  # fmt: skip
+        "_files",
+        "_pids",
+        "_running",
+        "_serving",
+        "cgroup",
+        "cpu",
+        "exit_code",
+        "jobs",
+        "listeners",
+        "log",
+        "main",
+        "ports",
+        "registry",
+    )
 
     def __init__(
         self,

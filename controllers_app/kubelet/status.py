@@ -23,8 +23,9 @@ MAIN, INIT, SIDECAR, EPHEMERAL = "main", "init", "sidecar", "ephemeral"
 NETWORK = "PodReadyToStartContainers"
 RESIZE_PENDING, RESIZING = "PodResizePending", "PodResizeInProgress"
 OWNED = (
-    RESIZE_PENDING, RESIZING, NETWORK, "Initialized", "Ready", "ContainersReady", "PodScheduled",
-)  # fmt: skip
+    *(RESIZE_PENDING, RESIZING, NETWORK),
+    *"Initialized Ready ContainersReady PodScheduled".split(),
+)
 OVER = ("Succeeded", "Failed")  # the phases that never change
 LOST = "The container could not be located when the pod was terminated"
 

@@ -46,9 +46,18 @@ class PodInfo:
     """A pod and what it asks for. Built once for each version of the pod that matters."""
 
     __slots__ = (
-        "affinity", "claims", "group", "key", "namespace", "nonzero", "pod", "ports", "priority",
-        "requests", "spec",
-    )  # fmt: skip
+        "affinity",
+        "claims",
+        "group",
+        "key",
+        "namespace",
+        "nonzero",
+        "pod",
+        "ports",
+        "priority",
+        "requests",
+        "spec",
+    )
 
     def __init__(self, pod: Object, version: Release = releases.DEFAULT) -> None:
         self.pod = pod
@@ -78,9 +87,22 @@ class NodeInfo:
     """A node, the pods on it, and what is left."""
 
     __slots__ = (
-        "alike", "allocatable", "hard_taints", "images", "labels", "marks", "name", "node",
-        "nonzero", "pods", "ports", "rank", "requested", "soft_taints", "unschedulable",
-    )  # fmt: skip
+        "alike",
+        "allocatable",
+        "hard_taints",
+        "images",
+        "labels",
+        "marks",
+        "name",
+        "node",
+        "nonzero",
+        "pods",
+        "ports",
+        "rank",
+        "requested",
+        "soft_taints",
+        "unschedulable",
+    )
 
     def __init__(self, node: Object) -> None:
         self.name = meta.name_of(node)
@@ -144,9 +166,15 @@ class NodeInfo:
         """
         asked, nonzero = self.requested, self.nonzero
         kind = (
-            id(self.allocatable), len(self.pods), asked.get(CPU, 0), asked.get(MEMORY, 0),
-            nonzero[CPU], nonzero[MEMORY], self.marks, id(self.images),
-        )  # fmt: skip
+            id(self.allocatable),
+            len(self.pods),
+            asked.get(CPU, 0),
+            asked.get(MEMORY, 0),
+            nonzero[CPU],
+            nonzero[MEMORY],
+            self.marks,
+            id(self.images),
+        )
         if len(_kinds) >= KNOWN_MAX:
             _kinds.clear()
         number = _kinds.get(kind)

@@ -135,13 +135,21 @@ def _apply(op: str, left: int, right: int) -> int:
     if op in ("<<", ">>"):
         return _wrapped(left << (right & 63) if op == "<<" else left >> (right & 63))
     known: dict[str, Callable[[], int]] = {
-        "+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right,
-        "<": lambda: int(left < right), ">": lambda: int(left > right),
-        "<=": lambda: int(left <= right), ">=": lambda: int(left >= right),
-        "==": lambda: int(left == right), "!=": lambda: int(left != right),
-        "&": lambda: left & right, "|": lambda: left | right, "^": lambda: left ^ right,
-        "&&": lambda: int(bool(left and right)), "||": lambda: int(bool(left or right)),
-    }  # fmt: skip
+        "+": lambda: left + right,
+        "-": lambda: left - right,
+        "*": lambda: left * right,
+        "<": lambda: int(left < right),
+        ">": lambda: int(left > right),
+        "<=": lambda: int(left <= right),
+        ">=": lambda: int(left >= right),
+        "==": lambda: int(left == right),
+        "!=": lambda: int(left != right),
+        "&": lambda: left & right,
+        "|": lambda: left | right,
+        "^": lambda: left ^ right,
+        "&&": lambda: int(bool(left and right)),
+        "||": lambda: int(bool(left or right)),
+    }
     return _wrapped(known[op]())
 
 

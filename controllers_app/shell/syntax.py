@@ -158,9 +158,14 @@ class Parser(Letters):
             made = Compound("subshell", [body])
         else:
             for word, read in (
-                ("{", self._group), ("if", self._if), ("while", self._loop), ("for", self._for),
-                ("until", self._loop), ("case", self._case), ("function", self._function),
-            ):  # fmt: skip
+                ("{", self._group),
+                ("if", self._if),
+                ("while", self._loop),
+                ("for", self._for),
+                ("until", self._loop),
+                ("case", self._case),
+                ("function", self._function),
+            ):
                 if self._word_here(word):
                     made = read()
                     break

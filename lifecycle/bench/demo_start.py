@@ -65,11 +65,11 @@ class Demo(Api):
         self.folder = folder
         self.began = time.monotonic()
         command = [
-            sys.executable, "manage.py", "demo", "--port", "0", "--tls-port", "0",
-            "--data-dir", str(folder), "--speed", speed, "--no-browser",
-            "--nodes", str(nodes),
+            sys.executable,
+            *"manage.py demo --port 0 --tls-port 0 --no-browser".split(),
+            *("--data-dir", str(folder), "--speed", speed, "--nodes", str(nodes)),
             *(f"--limit={name}={most}" for name, most in limits.items()),
-        ]  # fmt: skip
+        ]
         root = Path(__file__).resolve().parents[2]
         self._process = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL)
         self._endpoints = self._wait_endpoints()

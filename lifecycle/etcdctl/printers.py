@@ -21,9 +21,9 @@ from lifecycle.etcdctl.tables import Answer
 
 # numbers of the fields that answers have in etcdserverpb
 _HEADER = {"cluster_id": 1, "member_id": 2, "revision": 3, "raft_term": 4}
-_KEY_VALUE = {
-    "key": 1, "create_revision": 2, "mod_revision": 3, "version": 4, "value": 5, "lease": 6,
-}  # fmt: skip
+_KEY_VALUE = dict(
+    zip("key create_revision mod_revision version value lease".split(), range(1, 7), strict=True)
+)
 _MESSAGES = {
     "range": {"header": 1, "kvs": 2, "more": 3, "count": 4},
     "put": {"header": 1, "prev_kv": 2},

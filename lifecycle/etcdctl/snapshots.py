@@ -18,9 +18,14 @@ from lifecycle.etcdctl.printers import FORMATS, Printer
 from lifecycle.etcdctl.session import BAD_ARGS, BAD_FEATURE, ERROR, Exit, Process, Session
 
 _STATUS_FLAGS = (
-    Flag("write-out", "string", "simple", "set the output format (fields, json, protobuf, simple, "
-         "table)", "w"),
-)  # fmt: skip
+    Flag(
+        "write-out",
+        "string",
+        "simple",
+        "set the output format (fields, json, protobuf, simple, table)",
+        "w",
+    ),
+)
 
 
 async def save(session: Session) -> None:

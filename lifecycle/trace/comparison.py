@@ -34,9 +34,10 @@ _LEFT_OUT = frozenset(
 _TIMES = ("Time", "Timestamp")  # how the names of times end
 # the most telling first
 _TELLING = (
-    EXISTENCE, "spec.nodeName", "spec.replicas", "status.phase", "status.readyReplicas",
-    "spec.", "metadata.deletion", "status.conditions[Ready]", "status.",
-)  # fmt: skip
+    EXISTENCE,
+    *"spec.nodeName spec.replicas status.phase status.readyReplicas".split(),
+    *"spec. metadata.deletion status.conditions[Ready] status.".split(),
+)
 # the volume of a pod's token has a random name
 _RANDOM = re.compile(r"^(kube-api-access|[-a-z0-9]+-token)-[a-z0-9]{5}$")
 _NAMES = ("type", "name", "key", "ip", "port")  # of an item in a list

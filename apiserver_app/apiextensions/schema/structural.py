@@ -39,10 +39,23 @@ class Node:
     """A node of the schema. `source` is the schema itself, for keywords only validation reads."""
 
     __slots__ = (
-        "additional", "any_additional", "default", "embedded", "has_default", "int_or_string",
-        "items", "list_keys", "list_type", "map_type", "nullable", "preserves", "properties",
-        "rules", "source", "type",
-    )  # fmt: skip
+        "additional",
+        "any_additional",
+        "default",
+        "embedded",
+        "has_default",
+        "int_or_string",
+        "items",
+        "list_keys",
+        "list_type",
+        "map_type",
+        "nullable",
+        "preserves",
+        "properties",
+        "rules",
+        "source",
+        "type",
+    )
 
     def __init__(self, source: Schema) -> None:
         self.source = source

@@ -34,21 +34,21 @@ TOO_DEEP = f"expression recursion limit exceeded: {DEPTH_MAX}"
 _LITERALS = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 _EXPRESSION = f"{{'[', '{{', '(', '.', '-', '!', {_LITERALS}"
 _MAP = f"{{'[', '{{', '}}', '(', '.', ',', '-', '!', '?', {_LITERALS}"
-_RELATIONS = {
-    "<": "_<_", "<=": "_<=_", ">": "_>_", ">=": "_>=_", "==": "_==_", "!=": "_!=_", "in": "@in",
-}  # fmt: skip
+_RELATIONS = {name: f"_{name}_" for name in "< <= > >= == !=".split()} | {"in": "@in"}
 _SUMS = {"+": "_+_", "-": "_-_"}
 _PRODUCTS = {"*": "_*_", "/": "_/_", "%": "_%_"}
 _LEVELS = (_RELATIONS, _SUMS, _PRODUCTS)
 # macro, number of arguments -> how many of them are variables
 _FOLDS = {
-    ("all", 2): 1, ("exists", 2): 1, ("exists_one", 2): 1, ("existsOne", 2): 1,
-    ("map", 2): 1, ("map", 3): 1, ("filter", 2): 1,
-    ("all", 3): 2, ("exists", 3): 2, ("existsOne", 3): 2, ("exists_one", 3): 2,
-    ("transformList", 3): 2, ("transformList", 4): 2,
-    ("transformMap", 3): 2, ("transformMap", 4): 2,
-    ("transformMapEntry", 3): 2, ("transformMapEntry", 4): 2,
-}  # fmt: skip
+    (name, args): variables
+    for variables, args, macros in (
+        (1, 2, "all exists exists_one existsOne map filter"),
+        (1, 3, "map"),
+        (2, 3, "all exists existsOne exists_one transformList transformMap transformMapEntry"),
+        (2, 4, "transformList transformMap transformMapEntry"),
+    )
+    for name in macros.split()
+}
 
 
 class _Stop(Exception):
@@ -390,6 +390,8 @@ class _Parser:
 
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _STARTS = frozenset(
-    ("[", "{", "(", ".", "-", "!", "true", "false", "null", lexer.FLOAT, lexer.INT, lexer.UINT,
-     lexer.STRING, lexer.BYTES, IDENT)
-)  # fmt: skip
+    (
+        *"[ { ( . - ! true false null".split(),
+        *(lexer.FLOAT, lexer.INT, lexer.UINT, lexer.STRING, lexer.BYTES, IDENT),
+    )
+)

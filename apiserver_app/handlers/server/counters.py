@@ -12,10 +12,12 @@ from apiserver_app.handlers.call import Call
 from apiserver_app.machinery.histograms import Histogram
 from apiserver_app.machinery.kernel import SECOND
 
-BUCKETS = (
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
-    10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
-)  # fmt: skip
+BUCKETS = tuple(
+    map(
+        float,
+        "0.005 0.025 0.05 0.1 0.2 0.4 0.6 0.8 1 1.25 1.5 2 3 4 5 6 8 10 15 20 30 45 60".split(),
+    )
+)
 # of authentication and authorization
 GATE_BUCKETS = tuple(0.001 * 2**power for power in range(15))
 SIZE_BUCKETS = tuple(1000.0 * 10**power for power in range(7))  # of bytes

@@ -18,8 +18,9 @@ from apiserver_app.machinery.meta import ResourceInfo
 
 Json = dict[str, Any]
 
-ROOTS = (META + "ObjectMeta", META + "ListMeta", META + "DeleteOptions", META + "Status",
-         META + "Patch", META + "APIResourceList")  # fmt: skip
+ROOTS = tuple(
+    META + name for name in "ObjectMeta ListMeta DeleteOptions Status Patch APIResourceList".split()
+)
 _TYPED = "io.k8s.api.core.v1.ConfigMap"  # whose kind and version are described like every kind's
 _NOT_IN_V2 = frozenset(
     """

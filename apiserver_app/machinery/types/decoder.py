@@ -17,7 +17,7 @@ from typing import Any
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import gofields, scalars
 from apiserver_app.machinery.types.scalars import ABSENT, Convert, WrongType, wrong
-from apiserver_app.machinery.types.schema import Field, Schema, SchemaReader
+from apiserver_app.machinery.types.schema import ZEROS, Field, Schema, SchemaReader
 
 # position in Go's order, the type that needs no conversion, the converter of other values
 Entry = tuple[int, type | None, Convert]
@@ -139,7 +139,7 @@ class Compiler:
         if item.kind == "raw":
             return self._either(item) if item.format.startswith("apiext") else scalars.copied
         convert = self._scalar(item, go_type, True)
-        zero = "" if item.kind == "bytes" else _ZEROS.get(item.kind)
+        zero = "" if item.kind == "bytes" else ZEROS.get(item.kind)
         return lambda value: zero if value is None else convert(value)
 
     def _list(self, item: Field, go_type: str, keep_empty: bool, item_type: str) -> Convert:
@@ -226,7 +226,7 @@ class Compiler:
             return None, True
         if field.kind in ("list", "map", "time", "microtime", "raw", "bytes"):
             return None, False
-        return _ZEROS[field.kind], False
+        return ZEROS[field.kind], False
 
 
 _LEAVES: dict[str, Convert] = {
@@ -234,9 +234,6 @@ _LEAVES: dict[str, Convert] = {
     "time": scalars.time,
     "microtime": scalars.micro_time,
 }
-_ZEROS: dict[str, Any] = {
-    "string": "", "boolean": False, "integer": 0, "number": 0, "quantity": "0", "intorstring": 0,
-}  # fmt: skip
 
 
 def _struct(

@@ -15,7 +15,7 @@ from typing import Any
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types import fieldsets
 from apiserver_app.machinery.types.fieldsets import LEAF, SELF, Trie
-from apiserver_app.machinery.types.schema import LEAVES, Field, Schema
+from apiserver_app.machinery.types.schema import LEAVES, ZEROS, Field, Schema
 
 PLANS_MAX = 512  # plans cached per type
 TRIES_MAX = 256  # results cached per plan
@@ -25,9 +25,6 @@ Adder = Callable[[Any], Trie | None]
 
 _SAME: Change = (None, None)
 _ABSENT: Any = object()
-_ZEROS: dict[str, Any] = {
-    "string": "", "boolean": False, "integer": 0, "number": 0, "quantity": "0", "intorstring": 0,
-}  # fmt: skip
 
 
 class Node:
@@ -429,7 +426,7 @@ def zero(schema: Schema) -> Object:
         if field.kind == "struct" and not go.pointer:
             out[name] = {} if field.schema is None else zero(field.schema)
         else:
-            out[name] = None if go.pointer else _ZEROS.get(field.kind)
+            out[name] = None if go.pointer else ZEROS.get(field.kind)
     return out
 
 

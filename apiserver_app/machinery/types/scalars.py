@@ -106,8 +106,13 @@ def wrong(value: Any, go_type: str, kind: str = "") -> WrongType:
 
 
 _SOURCES: dict[type, str] = {
-    str: "string", bool: "bool", int: "int64", float: "float64", dict: "map", list: "slice",
-}  # fmt: skip
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    dict: "map",
+    list: "slice",
+}
 
 
 def word(value: Any) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -19,6 +20,15 @@ from apiserver_app.machinery.types import gofields
 from apiserver_app.machinery.types.gofields import GoField
 from apiserver_app.machinery.types.published import Definitions, Prop
 
+# kind of a scalar -> Go's zero of it
+ZEROS: dict[str, Any] = {
+    "string": "",
+    "boolean": False,
+    "integer": 0,
+    "number": 0,
+    "quantity": "0",
+    "intorstring": 0,
+}
 # types with a JSON form of their own -> kind
 LEAVES = {
     "resource.Quantity": "quantity",

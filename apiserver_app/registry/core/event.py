@@ -44,12 +44,12 @@ _ALWAYS: Mapping[str, Any] = {
 WORD_SIZE, NOTE_SIZE = 128, 1024
 # immutable fields of events.k8s.io: the field, and its name in upstream's errors
 _FIXED = (
-    ("involvedObject", "involvedObject"), ("reason", "reason"), ("message", "message"),
-    ("source", "source"), ("firstTimestamp", "firstTimestamp"),
-    ("lastTimestamp", "lastTimestamp"), ("count", "count"), ("type", "type"),
-    ("eventTime", "eventTime"), ("action", "action"), ("related", "related"),
-    ("reportingComponent", "reportingController"), ("reportingInstance", "reportingInstance"),
-)  # fmt: skip
+    *((name, name) for name in "involvedObject reason message source".split()),
+    *((name, name) for name in "firstTimestamp lastTimestamp count type".split()),
+    *((name, name) for name in "eventTime action related".split()),
+    ("reportingComponent", "reportingController"),
+    ("reportingInstance", "reportingInstance"),
+)
 _OBJECT = (
     ("Kind", "kind"),
     ("Namespace", "namespace"),

@@ -24,12 +24,11 @@ NOT_INTEGER = "must be an integer"
 STANDARD_CONTAINER = ("cpu", "memory", "ephemeral-storage")
 _STANDARD = {
     *STANDARD_CONTAINER,
-    "requests.cpu", "requests.memory", "requests.ephemeral-storage",
-    "limits.cpu", "limits.memory", "limits.ephemeral-storage",
-    "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
-    "persistentvolumeclaims", "storage", "requests.storage", "services.nodeports",
-    "services.loadbalancers",
-}  # fmt: skip
+    *"requests.cpu requests.memory requests.ephemeral-storage requests.storage".split(),
+    *"limits.cpu limits.memory limits.ephemeral-storage".split(),
+    *"pods resourcequotas services replicationcontrollers secrets configmaps".split(),
+    *"persistentvolumeclaims storage services.nodeports services.loadbalancers".split(),
+}
 _STANDARD_QUOTA = _STANDARD - {"storage"}
 _INTEGER = frozenset(
     """

@@ -22,9 +22,9 @@ Source = Mapping[str, Any]
 Check = Callable[[Source, str, list[FieldError]], None]
 
 HOST_PATH_TYPES = (
-    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate",
-    "Socket",
-)  # fmt: skip
+    "",
+    *"BlockDevice CharDevice Directory DirectoryOrCreate File FileOrCreate Socket".split(),
+)
 _REQUIRED = {
     "awsElasticBlockStore": ("volumeID",),
     "azureDisk": ("diskName", "diskURI"),

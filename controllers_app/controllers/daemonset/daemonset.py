@@ -32,8 +32,9 @@ _TOLERATED = (
     (PREFIX + "unschedulable", "NoSchedule"),
 )
 
-# counts of the status that are written even when they are zero
+# counts of the status; the first are written even when they are zero
 _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+_COUNTS = (*_ALWAYS, "updatedNumberScheduled", "numberAvailable", "numberUnavailable")
 
 
 class DaemonSetController(Controller):
@@ -239,10 +240,7 @@ class DaemonSetController(Controller):
         """Writes the status if it changed; returns the seconds until time alone changes it."""
         now = self.kernel.now
         min_ready = owner["spec"].get("minReadySeconds") or 0
-        counts = dict.fromkeys(
-            ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
-             "numberReady", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"), 0
-        )  # fmt: skip
+        counts = dict.fromkeys(_COUNTS, 0)
         wait = 0.0
         for node in self._nodes.list():
             starts, _ = self._should_run(owner, node)

@@ -22,6 +22,8 @@ from controllers_app.runtime.watches import For, Owns, Reads
 STATEFUL_SETS = "statefulsets.apps"
 CREATIONS_PER_SYNC_MAX = 500  # the pods that come bring the set back into the queue
 
+_COUNTS = "replicas readyReplicas currentReplicas updatedReplicas availableReplicas".split()
+
 
 class State(msgspec.Struct):
     """One reconcile: the owner, its pods by ordinal, and the current and updated revision."""
@@ -234,10 +236,7 @@ class StatefulSetController(Controller):
     async def _sync_status(self, state: State, pods: list[Object]) -> float:
         """Writes the status if it changed; returns the seconds until time alone changes it."""
         owner = state.owner
-        counts = dict.fromkeys(
-            ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
-             "availableReplicas"), 0
-        )  # fmt: skip
+        counts = dict.fromkeys(_COUNTS, 0)
         wait = 0.0
         for pod in (*state.replicas.values(), *state.condemned):
             counts["replicas"] += 1

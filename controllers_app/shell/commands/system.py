@@ -129,8 +129,15 @@ async def uname(call: Call) -> int:
     if "a" in flags:
         call.out(f"Linux {call.machine.hostname} 6.1.0-simulated #1 SMP x86_64 GNU/Linux\n")
     else:
-        words = {"s": "Linux", "n": call.machine.hostname, "r": "6.1.0-simulated",
-                 "v": "#1 SMP", "m": "x86_64", "p": "x86_64", "o": "GNU/Linux"}  # fmt: skip
+        words = {
+            "s": "Linux",
+            "n": call.machine.hostname,
+            "r": "6.1.0-simulated",
+            "v": "#1 SMP",
+            "m": "x86_64",
+            "p": "x86_64",
+            "o": "GNU/Linux",
+        }
         shown = [words[flag] for flag in "snrvmpo" if flag in flags] or ["Linux"]
         call.out(" ".join(shown) + "\n")
     return 0

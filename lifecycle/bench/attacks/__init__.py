@@ -19,6 +19,11 @@ from lifecycle.bench.attacks import (
 from lifecycle.bench.attacks.making import Attack
 
 ATTACKS: dict[str, Attack] = {
-    **reads.ATTACKS, **bodies.ATTACKS, **objects.ATTACKS, **workloads.ATTACKS, **programs.ATTACKS,
-    **connections.ATTACKS, **strangers.ATTACKS,
-}  # fmt: skip
+    **reads.ATTACKS,
+    **bodies.ATTACKS,
+    **objects.ATTACKS,
+    **workloads.ATTACKS,
+    **programs.ATTACKS,
+    **connections.ATTACKS,
+    **strangers.ATTACKS,
+}

@@ -24,10 +24,16 @@ from lifecycle.bench.attacks.making import (
 
 def upgraded(path: str, protocol: str = "v5.channel.k8s.io", more: bytes = b"") -> bytes:
     head = [
-        f"GET {path} HTTP/1.1", "Host: bench", "Connection: Upgrade", "Upgrade: websocket",
-        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-        f"Sec-WebSocket-Protocol: {protocol}", "", "",
-    ]  # fmt: skip
+        f"GET {path} HTTP/1.1",
+        "Host: bench",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        f"Sec-WebSocket-Protocol: {protocol}",
+        "",
+        "",
+    ]
     return "\r\n".join(head).encode() + more
 
 

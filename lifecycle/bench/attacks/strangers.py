@@ -25,10 +25,15 @@ def knocked(path: str, **headers: str) -> Attack:
 
 def _followed(start: int) -> bytes:
     lines = [
-        f"GET {FEED}{start} HTTP/1.1", f"Host: {HOST}", "Connection: Upgrade",
-        "Upgrade: websocket", "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "", "",
-    ]  # fmt: skip
+        f"GET {FEED}{start} HTTP/1.1",
+        f"Host: {HOST}",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        "",
+        "",
+    ]
     return "\r\n".join(lines).encode()
 
 

@@ -51,9 +51,23 @@ class Answer:
     """
 
     __slots__ = (
-        "_chunks", "_error", "_head", "_is_window", "_port", "_queued", "_room", "_sent", "_taken",
-        "_unused", "_used", "_waiter", "closing", "ended", "id", "paced",
-    )  # fmt: skip
+        "_chunks",
+        "_error",
+        "_head",
+        "_is_window",
+        "_port",
+        "_queued",
+        "_room",
+        "_sent",
+        "_taken",
+        "_unused",
+        "_used",
+        "_waiter",
+        "closing",
+        "ended",
+        "id",
+        "paced",
+    )
 
     def __init__(self, port: EdgePort, number: int) -> None:
         self.id = number

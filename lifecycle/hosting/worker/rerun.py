@@ -52,13 +52,18 @@ class Rerun:
         self._ask: Callable[[str], None] = self._wait_for
         self._compared = host.cluster.recorder.seq, host.cluster.store.revision
         self._takers: dict[str, Callable[[Any], None]] = {
-            "request": self._request, "role": self._role, "control": self._control,
+            "request": self._request,
+            "role": self._role,
+            "control": self._control,
             "data": lambda data: self._pass("data", *data),
             "took": lambda data: self._pass("took", *data),
-            "cancel": self._cancel, "quarantine": host.note, "leap": lambda data: None,
-            "answer": self._network.answer, "dialled": self._network.dialled,
+            "cancel": self._cancel,
+            "quarantine": host.note,
+            "leap": lambda data: None,
+            "answer": self._network.answer,
+            "dialled": self._network.dialled,
             "wire": self._network.wire,
-        }  # fmt: skip
+        }
 
     def until(self, seq: int) -> Iterator[float]:
         """Goes to the end of the step that made record `seq`; yields the part that is done. Raises

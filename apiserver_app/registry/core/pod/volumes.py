@@ -20,19 +20,13 @@ Source = Mapping[str, Any]
 Volumes = dict[str, Source]
 
 _MODE = "must be a number between 0 and 0777 (octal), both inclusive"
-# upstream's order of checking sources, with its name for a second source
-_ORDER = {
-    "emptyDir": "emptyDir", "hostPath": "hostPath", "gitRepo": "gitRepo",
-    "gcePersistentDisk": "gcePersistentDisk", "awsElasticBlockStore": "awsElasticBlockStore",
-    "secret": "secret", "nfs": "nfs", "iscsi": "iscsi", "glusterfs": "glusterfs",
-    "flocker": "flocker", "persistentVolumeClaim": "persistentVolumeClaim", "rbd": "rbd",
-    "cinder": "cinder", "cephfs": "cephFS", "quobyte": "quobyte", "downwardAPI": "downwarAPI",
-    "fc": "fc", "flexVolume": "flexVolume", "configMap": "configMap", "azureFile": "azureFile",
-    "vsphereVolume": "vsphereVolume", "photonPersistentDisk": "photonPersistentDisk",
-    "portworxVolume": "portworxVolume", "azureDisk": "azureDisk", "storageos": "storageos",
-    "projected": "projected", "scaleIO": "scaleIO", "csi": "csi", "ephemeral": "ephemeral",
-    "image": "image",
-}  # fmt: skip
+_ORDER = """
+emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker
+persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile
+vsphereVolume photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi
+ephemeral image
+""".split()  # upstream's order of checking sources
+_AS_SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}  # upstream's names for a second one
 _VOLUME_FIELDS = (
     "metadata.annotations",
     "metadata.labels",
@@ -131,10 +125,11 @@ def resource_field(reference: Source, path: str, volume: bool, errs: list[FieldE
 # -- inside -------------------------------------------------------------------------------------
 
 _KNOWN_FIELDS = {
-    *_VOLUME_FIELDS, "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName",
-    "spec.schedulerName", "spec.hostNetwork", "status.phase", "status.hostIP", "status.hostIPs",
-    "status.podIP", "status.podIPs", "spec.host",
-}  # fmt: skip
+    *_VOLUME_FIELDS,
+    *"spec.nodeName spec.restartPolicy spec.serviceAccountName spec.schedulerName".split(),
+    *"spec.hostNetwork spec.host status.phase status.hostIP status.hostIPs".split(),
+    *"status.podIP status.podIPs".split(),
+}
 _RESOURCE_FIELDS = (
     "limits.cpu",
     "limits.ephemeral-storage",
@@ -171,7 +166,7 @@ def _source(
         errs.append(errors.required(f"{path}.image.reference"))
     for kind in kinds[1:]:
         text = "may not specify more than 1 volume type"
-        errs.append(errors.forbidden_value(f"{path}.{_ORDER.get(kind, kind)}", text))
+        errs.append(errors.forbidden_value(f"{path}.{_AS_SECOND.get(kind, kind)}", text))
 
 
 _PLACE = {kind: place for place, kind in enumerate(_ORDER)}
