@@ -289,7 +289,7 @@ class LocalClient:
         )
 
 
-# what client-go says of an answer that is no Status
+# client-go's words for an answer that is no Status
 _WORDS = {
     404: "the server could not find the requested resource",
     503: "the server is currently unable to handle the request",
@@ -384,7 +384,7 @@ def path_of(info: ResourceInfo, namespace: str, name: str, subresource: str) -> 
 
 
 def _selected(fields: str) -> str:
-    """The one name that a field selector asks for, which authorizers are told of."""
+    """The one name that a field selector asks for, which authorizers are given."""
     for term in fields.split(",") if fields else ():
         if term.startswith("metadata.name="):
             return term.removeprefix("metadata.name=").removeprefix("=")

@@ -10,7 +10,7 @@ from django.db import models
 
 
 class Cluster(models.Model):
-    """What a cluster needs, beside its log, to go on where it stopped."""
+    """What a cluster needs, besides its log, to continue where it stopped."""
 
     name = models.CharField(max_length=63, unique=True)
     seed = models.BigIntegerField()

@@ -161,7 +161,7 @@ class Pipeline:
     async def _log(
         self, request: Request, outcome: Outcome | None, error: errors.ApiError | None
     ) -> None:
-        """Write the event of an answered request; a watch goes on, its end is written then."""
+        """Write the event of an answered request; a watch stays open, its end is written then."""
         event, now, log = request.audit, self.kernel.now, self.cluster.audit
         assert event is not None
         if outcome is None:

@@ -4,7 +4,7 @@ Each plugin that was asked is recorded at once, by itself, so that the cluster c
 two plugins: `tell(phase, name, verdict, why, ops)`, awaited when it returns something. Plugins that
 do not look at this kind or operation, and those that answer skip, are recorded together when the
 phase ends: one call with verdict "skip" and their names joined by commas. A refusal is recorded as
-"deny" with its message, ends the chain and is raised; nobody behind it is asked. Reads never come
+"deny" with its message, ends the chain and is raised; no later plugin is asked. Reads never come
 here.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/{chain,reinvocation}.go and

@@ -2,7 +2,7 @@
 
 `inlined` is called where files can be read: what the configuration names by path is put into it,
 and so are the kubeconfigs that plugins' own configurations name (under `files`, by their path).
-`read` gives the parsed result to whoever builds the plugins.
+`read` gives the parsed result to the code that builds the plugins.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/admission/config.go.
 """

@@ -24,7 +24,7 @@ def add(into: Amounts, more: Amounts) -> None:
 
 
 def pod_total(spec: Object, field: str, *, overhead: bool = False) -> Amounts:
-    """The pod's `requests` or `limits`: what it says of the whole pod, else what its containers
+    """The pod's `requests` or `limits`: what it gives for the whole pod, else what its containers
     come to."""
     total = of_containers(spec, field)
     for name, quantity in amounts((spec.get("resources") or {}).get(field)).items():

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from apiserver_app.cel.errors import CompileError
 
 CHARACTERS = 10_000  # of expressions, that are compiled in a step
-EACH = 500  # that an expression counts beside its own
+EACH = 500  # that an expression counts besides its own
 
 T = TypeVar("T")
 _under_way: Steps | None = None

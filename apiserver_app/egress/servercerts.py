@@ -23,7 +23,7 @@ _BEGIN = "-----BEGIN CERTIFICATE-----"
 
 
 def refusal(shown: str, ca_pem: str, cluster_ca: str, host: str, now: int) -> str:
-    """Why a client that trusts `ca_pem` breaks off; empty when it goes on.
+    """Why a client that trusts `ca_pem` breaks off; empty when it accepts.
 
     `shown` is the server's chain as PEM; empty: signed by the cluster's CA. `now` is in µs.
     """
@@ -61,7 +61,7 @@ def _refusal(shown: str, ca_pem: str, cluster_ca: str, host: str, now: int) -> s
 
 
 def name_refusal(dns: list[str], addresses: list[str], host: str) -> str:
-    """Why a certificate for these names is none for the host; empty when it is."""
+    """Why a certificate for these names is not valid for the host; empty when it is."""
     if _is_address(host):
         if host in addresses:
             return ""

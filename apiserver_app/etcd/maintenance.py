@@ -67,7 +67,7 @@ def snapshot(server: Server) -> bytes:
 
 
 def snapshot_status(data: bytes) -> dict[str, Any] | None:
-    """What the head of a snapshot says; None when it is none, or damaged."""
+    """What the head of a snapshot says; None when it is no snapshot, or damaged."""
     if not data.startswith(_MAGIC) or hashlib.sha256(data[:-32]).digest() != data[-32:]:
         return None
     head: dict[str, Any] = orjson.loads(data[len(_MAGIC) :].split(b"\n", 1)[0])

@@ -1,7 +1,7 @@
 """Deleted keys, and the revision of their delete: a key that is created again follows on it.
 
 Most are never created again (events, pods), and each would take some 200 bytes for good. So the
-newest are kept; of an older one only a trace in a Bloom filter, which says of few keys by mistake
+newest are kept; of an older one only a trace in a Bloom filter, which for few keys wrongly says
 that they were there. The log knows.
 """
 

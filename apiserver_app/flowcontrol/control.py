@@ -234,7 +234,7 @@ def _make_flow(matched: Matched, distinguisher: str) -> Flow:
 
 
 def _detail(schema: str, level: Level) -> Object:
-    """What is told of a request that the schema's level serves."""
+    """What the trace says about a request that the schema's level serves."""
     detail: Object = {"word": level.name, "flowSchema": schema, "priorityLevel": level.name}
     if not level.shape.exempt:
         detail["limit"], nominal = level.account.current, level.shape.bounds.nominal

@@ -33,7 +33,7 @@ MESSAGE = "Too many requests, please try again later."
 
 
 class Said:
-    """What is told of a request that one schema's flows admit."""
+    """What the trace says about a request that one schema's flows admit."""
 
     __slots__ = ("decision", "detail")
 

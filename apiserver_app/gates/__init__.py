@@ -1,6 +1,6 @@
 """The gates of a request, in upstream's order: what each decides, and the tuple of all.
 
-What is said of a gate on its class is said nowhere else: the recorder charges its cost, the trace's
+What a gate's class says about it stands nowhere else: the recorder charges its cost, the trace's
 start record carries the rest to the page, and the page's sentences about a gate have the keys
 `gate.<name>` and `gate.<name>.*`.
 
@@ -38,7 +38,7 @@ FILTERS: tuple[type[Gate], ...] = (
 # and a write those of them that its operation names
 WRITE: tuple[type[Gate], ...] = (Decode, Current, Mutating, Prepare, Validation, Validating, Etcd)
 GATES = (*FILTERS, *WRITE)
-# those that the trace tells of; the others are steps of theirs
+# those that the trace records; the others are steps of theirs
 TOLD = tuple(gate for gate in GATES if gate.name == gate.refuses_as)
 COSTS = {gate.name: 0 if gate.waits else gate.cost for gate in TOLD}
 

@@ -63,7 +63,7 @@ class _Phase(Gate):
         return agreed
 
     def _take_over(self, request: Request) -> None:
-        """Everybody agreed: what the phase leaves is what goes on."""
+        """All plugins agreed: the object continues as the phase leaves it."""
 
     def observe(self, request: Request, decision: Decision, began: int, decided: int) -> None:
         run, refusal = request.attributes.run, decision.refusal

@@ -29,7 +29,7 @@ class Authorization(Gate):
         self._kernel = cluster.kernel
         self._counters = cluster.counters
         self._allowed = details.Allowed()
-        # what was allowed whatever the object's name, for who asks the same again
+        # what was allowed whatever the object's name, for the same question again
         self._known: dict[tuple[object, ...], Decision] = {}
         self._known_at = (0, 0)
         self._mark = cluster.cache.mark(union.RESTS_ON)

@@ -22,7 +22,7 @@ class Gate:
 
     name = ""
     cost = 0  # µs of virtual time
-    waits = False  # whether its cost is behind it when it is recorded
+    waits = False  # whether its cost is spent already when it is recorded
     source = ""  # the upstream file it models
     sources: Mapping[str, str] = {}  # by verb or verb/subresource, where that differs
     reads = False  # whether requests that change nothing pass it, too
@@ -31,7 +31,7 @@ class Gate:
     asks_of_new: tuple[str, ...] = ()
     asks_of_old: tuple[str, ...] = ()
     inside = True  # whether requests of components inside the cluster pass it, too
-    # the gate whose refusals its own are; a step that is told of only when it refuses
+    # the gate whose refusals its own are; a step that is recorded only when it refuses
     # has the name of another one here
     refuses_as = ""
 

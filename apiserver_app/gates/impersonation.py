@@ -1,4 +1,4 @@
-"""Whether the request goes on as somebody else. A refusal is one of authorization.
+"""Whether the request continues as somebody else. A refusal is one of authorization.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation.go.
 """

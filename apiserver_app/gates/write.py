@@ -37,7 +37,7 @@ class Decode(Gate):
 
 
 class Current(Gate):
-    """The stored object, which is about to change. Told of only when it refuses."""
+    """The stored object, which is about to change. Recorded only when it refuses."""
 
     name = "current"
     source = STORE

@@ -84,5 +84,5 @@ class Outcome(msgspec.Struct):
     # of a document that is no object (discovery, OpenAPI, metrics): `value` is served as it is
     content_type: str = ""
     headers: list[tuple[str, str]] = msgspec.field(default_factory=list)
-    # of an answer that goes on: a log, a process, forwarded ports
+    # of an answer that stays open: a log, a process, forwarded ports
     stream: Any = None

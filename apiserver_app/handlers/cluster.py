@@ -128,7 +128,7 @@ class Process(msgspec.Struct):
     is_ready: Callable[[], bool]
     # of a component by the name that its status has
     component_runs: Callable[[str], bool]
-    # told of what must not happen: (where, error)
+    # called with what must not happen: (where, error)
     on_bug: Callable[[str, BaseException], None]
 
 

@@ -16,7 +16,7 @@ from apiserver_app.registry import storagecalls
 
 
 class Decision(msgspec.Struct):
-    """`detail` is what the trace is told: a `word` first, then what the decision rests on."""
+    """`detail` goes into the trace: a `word` first, then what the decision rests on."""
 
     verdict: str  # allow, change, skip, deny
     detail: Any

@@ -41,7 +41,7 @@ _SUBRESOURCES: dict[tuple[str, str], Operation] = {
 
 
 def of(request: Request) -> Operation:
-    """405 when the verb is none of a resource."""
+    """405 when a resource does not have the verb."""
     info, verb, subresource = request.info, request.verb, request.subresource
     if verb == "get" and not subresource:
         return reads.GET

@@ -157,7 +157,7 @@ _FIELD_TERMS = {"In": "{key}={values}", "NotIn": "{key}!={values}"}
 
 
 def _selector(asked: Object | None, terms: dict[str, str]) -> str:
-    """A selector as text. What cannot be said of it narrows nothing, as upstream decides."""
+    """A selector as text. What cannot be written so narrows nothing, as upstream has it."""
     if not asked:
         return ""
     if asked.get("rawSelector"):

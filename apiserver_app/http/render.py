@@ -37,7 +37,7 @@ PIECE_BYTES = 1 << 20  # compressed in one step
 # what making an object's bytes takes of a step's allowance
 WORK, WORK_YAML = 2, 16
 
-_CONNECTED = ("attach", "exec", "portforward", "proxy")  # whoever is behind it negotiates
+_CONNECTED = ("attach", "exec", "portforward", "proxy")  # the pod or kubelet negotiates
 
 Item = TypeVar("Item")
 

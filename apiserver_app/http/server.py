@@ -70,7 +70,7 @@ class Server:
         reply: Reply,
         check: Callable[[], negotiation.Accepted],
     ) -> None:
-        """An answer that stays open: a watch, which goes on by itself, or a stream."""
+        """An answer that stays open: a watch, which continues by itself, or a stream."""
         headers, selection = self._headers(taken), outcome.selection
         give_back = self._seats.take(taken.user)
         if selection is None:

@@ -37,7 +37,7 @@ ALLOWANCE = 64  # of a step, in items taken from a mailbox
 OUTSIDE_HOPS = 8  # between two steps of ready tasks, while a request from outside is at one
 UNBROKEN_MAX = 64  # hops after which a task suspends, even if nothing else is due meanwhile
 LABEL_BYTES = 200
-WHERE = b" in "  # behind it a label says where, which is of no matter for what is quarantined
+WHERE = b" in "  # after it a label says where, which does not matter for what is quarantined
 QUARANTINED = "it stopped the cluster twice while it ran and is not run again"
 
 _write_label = struct.Struct(f"{LABEL_BYTES}s").pack_into
@@ -288,7 +288,7 @@ class Kernel:
         self._hops.clear()
 
     def bring_back(self) -> None:
-        """What was set aside goes on, before what was begun meanwhile and is not done."""
+        """What was set aside continues, before what was begun meanwhile and is not done."""
         self.unbroken_max = UNBROKEN_MAX
         outside, hops = self._aside
         self._aside = (deque(), [])

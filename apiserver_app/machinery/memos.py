@@ -1,4 +1,4 @@
-"""Answers that are kept for who asks the same again, in dicts of bounded size."""
+"""Answers kept for the same question, in dicts of bounded size."""
 
 from __future__ import annotations
 

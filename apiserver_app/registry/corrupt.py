@@ -1,4 +1,4 @@
-"""What is said of a stored value that does not decode, which the API server cannot have written.
+"""Messages about a stored value that does not decode, which the API server cannot have written.
 
 Models kubernetes staging/src/k8s.io/apiserver/pkg/storage/errors.go and
 pkg/storage/etcd3/corrupt_obj_deleter.go.

@@ -28,7 +28,7 @@ class Sharing:
             obj[name] = self._shared(value)
 
     def _shared(self, value: Any) -> Any:
-        """The one to keep. What it holds has been replaced before, so that a part is told by the
+        """The one to keep. What it holds has been replaced before, so a part is recognized by the
         identity of what is in it, which stays while the part is known."""
         kind = type(value)
         if kind is str:

@@ -150,7 +150,7 @@ class Container(Instance):
         self._running.pop(running.pid, None)
 
     def abandoned(self, running: ContainerProcess) -> None:
-        """Its client is gone, and it goes on. Of very many such the oldest ends."""
+        """Its client is gone, and it continues. Of very many such the oldest ends."""
         left = [running for running in self._running.values() if running.is_left]
         if len(left) > LEFT_MAX:
             left[0].kill()

@@ -6,7 +6,7 @@ from collections import deque
 
 from apiserver_app.machinery.kernel import SECOND
 
-WINDOW_SECONDS = 15  # over which use is told
+WINDOW_SECONDS = 15  # over which use is averaged
 
 
 class CpuUsage:

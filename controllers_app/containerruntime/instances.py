@@ -111,5 +111,5 @@ class Instance:
         return tools.found(self.environment.tools, self.image.userland, self.image.tools, name)
 
     def server_program(self) -> str:
-        """The server that the image's own program is; empty when it is none."""
+        """The server that the image's own program is; empty when it is no server."""
         return entrypoint.own_program(self.image) if self.image.ports else ""

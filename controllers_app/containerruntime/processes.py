@@ -1,7 +1,7 @@
 """Processes of containers: the main one, and those that exec starts.
 
 Each is a task of the kernel that runs a command of the shell's; its output goes to its reader, a
-main process's to the container's log and to whoever is attached.
+main process's to the container's log and to attached clients.
 
 Models kubernetes staging/src/k8s.io/kubelet/pkg/cri/streaming/remotecommand and containerd's
 internal/cri/server/{container_execsync,container_attach}.go.
@@ -157,7 +157,7 @@ class ContainerProcess:
         self.task.on_done.append(self._part)
 
     def _part(self, _task: Task) -> None:
-        """It has ended: lets go of all that refers to it, so that its memory is free at once."""
+        """It has ended: drops all that refers to it, so that its memory is free at once."""
         self.runner.exit()
         self.shell = None
         del self.io, self.source
@@ -206,7 +206,7 @@ class ContainerProcess:
         return self.shell is not None and "TERM" in self.shell.all_traps
 
     def signal(self, name: str) -> None:
-        """A trap takes it, or it ends the process; the first one of a container goes on."""
+        """A trap takes it, or it ends the process; the first one of a container continues."""
         if self.shell is not None and name in self.shell.all_traps:
             self.runner.signals.append(name)
             self.runner.poke()

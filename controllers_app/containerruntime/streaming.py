@@ -45,7 +45,7 @@ class Exec:
 
 
 class Attached:
-    """A client at the main process, as `Process`. The process goes on when the client leaves."""
+    """A client at the main process, as `Process`. The process continues when the client leaves."""
 
     def __init__(self, container: Container, *, stdin: bool) -> None:
         self._cell = container

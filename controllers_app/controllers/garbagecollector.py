@@ -4,7 +4,7 @@ Background: the owner is deleted at once and its dependents afterwards. Foregrou
 the finalizer `foregroundDeletion` waits until the dependents that block it are gone. Orphan: with
 the finalizer `orphan` the dependents lose the reference and stay. Owners that never existed, or
 exist with another uid or elsewhere, count as gone. What is decided about is read from the API
-server first; its owners are, too, unless their end was seen: what a reference that is wrong says of
+server first; its owners are, too, unless their end was seen: what a wrong reference says about
 an owner counts for that reference, not for those that are right.
 
 There is no graph of its own: each shared cache files its objects under their owners' uids.

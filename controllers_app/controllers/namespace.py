@@ -99,7 +99,7 @@ class NamespaceController(Controller):
         return Result("nothing is left: finalizes it")
 
     def _undiscovered(self) -> str:
-        """What discovery says of aggregated servers that do not answer."""
+        """Discovery's message about aggregated servers that do not answer."""
         services = self.caches[SERVICES].list() if SERVICES in self.caches else ()
         stale = []
         for service in services:

@@ -1,4 +1,4 @@
-"""The status of validating admission policies: what the type checker says of their expressions.
+"""The status of validating admission policies: what the type checker finds in their expressions.
 
 It checks a policy once a generation; what it finds changes nothing of what the policy does.
 

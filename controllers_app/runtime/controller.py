@@ -38,7 +38,7 @@ from controllers_app.runtime.watches import Watch
 from controllers_app.runtime.workqueue import Item, WorkQueue
 
 WORKERS = 5
-LOOKED_MAX = 12  # of a reconcile, told of by resource and how
+LOOKED_MAX = 12  # look-ups of a reconcile, recorded by resource and how
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -125,7 +125,7 @@ class Informer:
         return len(self._objects)
 
     def _looked(self, how: str, found: int) -> None:
-        """The reconcile that looks something up tells of it when it ends."""
+        """The reconcile that looks something up records it when it ends."""
         task = self._kernel.current
         if task is not None and task.looked is not None:
             _note(task.looked, (self.resource, how), found)

@@ -149,7 +149,7 @@ class WorkQueue:
 
     def set_after(self, key: str, seconds: float, *, background: bool | None = None) -> None:
         """Like `add_after`, but replaces any pending delay; 0 cancels it. A delay asked for while
-        the key is in process stays, unless this one is shorter: it tells of something newer."""
+        the key is in process stays, unless this one is shorter: it stands for something newer."""
         waiting = self._delays.get(key)
         if waiting is not None and waiting.due == self._kernel.now + int(seconds * SECOND):
             return

@@ -65,7 +65,7 @@ def build(
 
 
 def _facts() -> Object:
-    """What the trace tells of the scheduler when it starts."""
+    """What the trace says about the scheduler when it starts."""
     return {
         "resource": "pods",
         "source": "pkg/scheduler/schedule_one.go schedulePod",
@@ -208,7 +208,7 @@ class Scheduler:
             await self._probe.hop("done", *ended, 0)
 
     async def _attempt(self, key: str) -> Ended | None:
-        """Decide; None once it is decided: the binding goes on apart, while other pods have their
+        """Decide; None once it is decided: the binding continues apart, while other pods have their
         turn."""
         pod = self._handlers.pod(key)
         if pod is None or pod["spec"].get("nodeName") or meta.is_deleting(pod):

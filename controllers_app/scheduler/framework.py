@@ -170,7 +170,7 @@ class Plugin:
 
 
 def facts(plugin: type[Plugin]) -> Object:
-    """What the trace tells of a plugin: its weight when it scores, upstream's file, its remedy."""
+    """A plugin for the trace: its weight when it scores, upstream's file, its remedy."""
     described: Object = {"name": plugin.name, "source": plugin.source}
     if plugin.filters:
         described["filters"] = True

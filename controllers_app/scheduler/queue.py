@@ -2,7 +2,7 @@
 the cluster to change.
 
 A pod that was turned down waits until something happens that one of the plugins that turned it
-down thinks may help. What happens while its turn goes on is not lost: it is looked at when the
+down thinks may help. What happens during its turn is not lost: it is looked at when the
 turn has failed.
 
 Models kubernetes pkg/scheduler/backend/queue/{scheduling_queue,active_queue,backoff_queue}.go.

@@ -1,4 +1,4 @@
-"""Letters and words of the shell's language: quotes, $ and what stands behind it. Pure.
+"""Letters and words of the shell's language: quotes, $ and what follows it. Pure.
 
 Models POSIX.1-2017, Shell Command Language 2.2 (quoting) and 2.3 (token recognition).
 """
@@ -15,7 +15,7 @@ RESERVED = tuple("if then else elif fi do done case esac while until for { } !".
 
 
 class ShellSyntaxError(Exception):
-    """The text is no program; what ash says of it."""
+    """The text is no program; ash's message about it."""
 
 
 class Part(msgspec.Struct, frozen=True):

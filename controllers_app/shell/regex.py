@@ -73,7 +73,7 @@ class Pattern:
         before = -1
         for match in self._compiled.finditer(_clean(text)):
             start, end = match.span()
-            if not start == end == before:  # an empty match right behind another is none
+            if not start == end == before:  # an empty match right after another does not count
                 yield match
             before = end
 

@@ -1,4 +1,4 @@
-"""Where a command reads from and writes to, and how its process gets on in virtual time.
+"""Where a command reads from and writes to, and how its process proceeds in virtual time.
 
 Everything is bounded; what waits, waits in the kernel.
 """
@@ -105,7 +105,7 @@ def _nobody() -> bool:
 
 
 class Runner:
-    """How one process gets on in virtual time, with its shells and commands.
+    """How one process proceeds in virtual time, with its shells and commands.
 
     `now` is the process's own time: it may be behind the kernel's when nobody looked, and makes up
     for it without waiting. What its commands do is charged to `cgroup`; a process that uses much
@@ -152,7 +152,7 @@ class Runner:
         return made
 
     def exit(self) -> None:
-        """The process has ended; it lets go of who watched it."""
+        """The process has ended; it drops those who watched it."""
         self._is_watched = _nobody
         self.hold(0)
         self.cgroup.exit()
@@ -313,7 +313,7 @@ class Pipe:
     # -- the reader's end -----------------------------------------------------------------------
 
     def leave(self) -> None:
-        """Nobody reads any more: who writes is told so."""
+        """Nobody reads any more, which wakes those who write."""
         self._left = self._writer.unread = True
         self._parts.clear()
         self.size = 0

@@ -181,7 +181,7 @@ def prompt(shell: Shell) -> str:
 
 
 async def interact(shell: Shell, io: Io) -> int:
-    """A shell that is told line by line, until its input ends or it says exit. On a terminal it
+    """A shell that is given line by line, until its input ends or it says exit. On a terminal it
     prompts."""
     while True:
         try:

@@ -24,7 +24,7 @@ QUERY = "fieldManager=page&fieldValidation=Strict"
 
 
 class Way(msgspec.Struct, frozen=True):
-    """How objects are sent, and what kubectl says of it."""
+    """How objects are sent, and what kubectl prints about it."""
 
     method: str
     query: str

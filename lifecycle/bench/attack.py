@@ -37,7 +37,7 @@ _PODS = "/api/v1/namespaces/default/pods"
 
 
 def run(names: list[str], results: str = "") -> dict[str, Any]:
-    """All attacks, or those of these names. Each is told of when it is over, and kept in the file
+    """All attacks, or those of these names. Each is reported when it is over, and kept in the file
     of `results`; what stands there already is not measured again."""
     wanted = names or list(attacks.ATTACKS)
     if unknown := [name for name in wanted if name not in attacks.ATTACKS]:

@@ -113,7 +113,7 @@ async def _joined(demo: Demo) -> tuple[float, int]:
 
 @functools.lru_cache(maxsize=1024)
 def _seqs(opcode: int, payload: bytes) -> tuple[int, int]:
-    """The seq that a hello names, and the last of a frame of records; 0 where there is none. What
+    """The seq that a hello names, and the last of a frame of records; 0 if not given. What
     many are sent is read once, so that playing them costs the machine little."""
     message = json.loads(zlib.decompress(payload) if opcode == _BINARY else payload)
     records = message.get("records") or [{}]

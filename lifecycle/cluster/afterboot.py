@@ -20,7 +20,7 @@ class AfterBoot:
         self._start: Callable[[], None] | None = None
 
     def needed(self) -> None:
-        """There is something to do. Before the boot nothing happens: `booted` is told."""
+        """There is something to do. Before the boot nothing happens: `booted` starts it then."""
         start, self._start = self._start, None
         if start is not None:
             start()
@@ -79,6 +79,6 @@ async def _register(cluster: ClusterContext, clients: Clients) -> None:
     client = clients.loopback(apiservices.AGGREGATOR)
     try:
         await registration.ensure(client, cluster.resources, cluster.cache)
-    except errors.ApiError:  # the server's own plugins refuse: it goes on without them
+    except errors.ApiError:  # the server's own plugins refuse: it continues without them
         return
     cluster.aggregation.services.registered()

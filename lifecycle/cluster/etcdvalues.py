@@ -44,7 +44,7 @@ class Values:
         return orjson.dumps(bare) + b"\n"
 
     def object_of(self, entry: Entry) -> tuple[ResourceInfo | None, Object | None]:
-        """The object of an entry and its resource; None, None when it is none."""
+        """The object of an entry and its resource; None, None when the entry is no object."""
         info = self._resource(entry.key)
         obj = watchcache.decode(entry) if info is not None else None
         return (info, obj) if obj is not None else (None, None)

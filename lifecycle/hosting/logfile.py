@@ -37,6 +37,6 @@ def report(what: str, error: BaseException) -> None:
 
 
 def say(line: str) -> None:
-    """Tells whoever started the demo; it goes on when nobody reads that any more."""
+    """Writes to the terminal of the demo; continues when nobody reads that any more."""
     with contextlib.suppress(OSError):
         print(f"demo: {line}", file=sys.stderr, flush=True)

@@ -25,7 +25,7 @@ STOPPED = "was stopped"
 
 
 class Process(NamedTuple):
-    """What the system says of a process. `state` is empty where it says nothing."""
+    """What the system knows about a process. `state` is empty where it knows nothing."""
 
     state: str  # R, S, D (waits for a disk), T (stopped), t (held by a debugger), ...
     cpu_seconds: float

@@ -1,6 +1,6 @@
 """Keyframes: which records of a trace are still in force at one of them.
 
-They are the newest write of every object, what components told of themselves, how queues and the
+They are the newest write of every object, what components reported, how queues and the
 clock stand, what is under way, and the newest command. Who has these, and every record that comes
 after, knows the state from there on; the page adds them as it adds any others. An entry says as
 `roots` which requests from outside its record goes back to, because the records between are not
@@ -103,7 +103,7 @@ class Keyframe:
         self.works_on: dict[str, str] = {}  # component -> resource that its keys name
 
     def copy(self) -> Keyframe:
-        """One that goes on apart from this one."""
+        """A copy that changes independently of this one."""
         made = Keyframe()
         for name, value in vars(self).items():
             setattr(made, name, value.copy() if isinstance(value, (dict, list)) else value)

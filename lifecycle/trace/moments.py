@@ -17,7 +17,7 @@ WINDOW_RECORDS = 500  # looked through at once for a write
 
 
 class Moment(NamedTuple):
-    """Right after record `seq`: µs since the epoch, and the last revision a record tells of."""
+    """Right after record `seq`: µs since the epoch, and the last revision that a record names."""
 
     seq: int
     t: int
@@ -51,7 +51,7 @@ def at_revision(backend: Backend, revision: int, last: int) -> Moment | None:
 
 
 def oldest_revision(backend: Backend, last: int) -> int:
-    """The first that a record up to `last` tells of; 0 when none does."""
+    """The first that a record up to `last` names; 0 when none does."""
     seqs = range(1, last + 1)
     seq = bisect_left(seqs, 1, key=lambda seq: len(_read(backend, seq, seq))) + 1
     for first in range(seq, last + 1, WINDOW_RECORDS):

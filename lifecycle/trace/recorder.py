@@ -216,7 +216,7 @@ class Recorder:
         self.records.append(RECORDS[kind](seq, self.kernel.now - self.epoch, kind, span, *fields))
 
     def _shown(self, kind: str, fields: tuple[Any, ...], span: int, seq: int) -> tuple[Any, ...]:
-        """What is told of the fields."""
+        """What the start record says about the fields."""
         if kind == "write":
             self._writes.append(seq)
         if span in self._sensitive:

@@ -56,7 +56,7 @@ def texts(backend: Backend, first: int, last: int) -> list[msgspec.Raw]:
 
 
 def cut(backend: Backend, last: int) -> list[Segment]:
-    """The records up to `last` of the segment that goes on behind it, if one does."""
+    """The records up to `last` of a segment that continues after it, if there is one."""
     return [
         Segment(segment.first, last, msgspec.json.decode(raws[-1])["t"], pack(b",".join(raws)))
         for segment in backend.segments(last, last)

@@ -291,7 +291,7 @@ class Coster(Visitor[Interval]):
         return held.size if held else None
 
     def item(self, node: Node) -> tuple[Type, Interval] | None:
-        """The type and size of the items of a list; None when it is none."""
+        """The type and size of the items of a list; None when it is no list."""
         kind = self._type(node)
         if not kind.params:
             return None

@@ -29,7 +29,7 @@ _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 _TIMES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
 _INTEGERS = ("int", "uint")
 _SHOWN = (*_INTEGERS, "double", "bool", "string", "bytes", "type", "null_type", *_TIMES)
-# what a clause takes, and what is said of anything else
+# what a clause takes, and the message for anything else
 _TAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "s": (
         (*_SHOWN, "list", "map"),

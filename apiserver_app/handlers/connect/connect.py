@@ -54,7 +54,7 @@ def pod_of(request: Request, name: str = "") -> Object:
 
 
 def container_of(pod: Object, asked: str) -> str:
-    """The container that is meant; 400 when that is not clear, or there is none of that name."""
+    """The container that is meant; 400 when that is ambiguous, or no container has that name."""
     spec, name = pod["spec"], pod["metadata"]["name"]
     names = [
         container["name"]

@@ -177,7 +177,7 @@ def _port(place: Place) -> int:
 
 
 async def _upgrade(request: Request, place: Place, wanted: HttpRequest, detail: Object) -> Outcome:
-    """Ask the pod for another protocol; what it grants goes on, byte for byte."""
+    """Ask the pod for another protocol; what it grants is passed on, byte for byte."""
     assert place.pod is not None
     cluster = request.cluster
     headers = passing.with_upgrade(request.call, wanted.headers.items())

@@ -1,4 +1,4 @@
-"""What a list or watch asks for beside its selectors: how much, how fresh, from where.
+"""What a list or watch asks for besides its selectors: how much, how fresh, from where.
 
 Only reads the query; refuses what upstream refuses, in its words.
 
@@ -132,7 +132,7 @@ def number(call: Call, name: str) -> int:
 
 
 def integer(call: Call, name: str) -> int | None:
-    """An integer of the query, or None; a parameter without a value is none. Models
+    """An integer of the query, or None; a parameter without a value counts as absent. Models
     staging/src/k8s.io/apimachinery/pkg/runtime/conversion.go."""
     values = call.params.get(name)
     if values is None:

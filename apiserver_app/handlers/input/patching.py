@@ -87,7 +87,7 @@ def patched(request: Request, info: ResourceInfo, old: Object) -> Object:
 def refusal(
     request: Request, info: ResourceInfo, error: ApiError, old: Object | None, made: Object
 ) -> ApiError:
-    """An error of decoding, as it is told of a patched object."""
+    """An error of decoding, worded as for a patched object."""
     if not isinstance(error, errors.Undecodable) or request.verb != "patch":
         return error
     if request.content_type == client.APPLY_PATCH:
@@ -132,7 +132,7 @@ def in_order(
     old: Object | None,
     made: Object,
 ) -> list[str]:
-    """Messages of strict decoding, in the order in which they are told of a patched object."""
+    """Messages of strict decoding, in the order they have for a patched object."""
     if len(mistakes) < 2 or _applies(request):
         return mistakes
     doubled = request.duplicates
@@ -155,7 +155,7 @@ def strict_refusal(
 
 
 def check_applied(request: Request) -> None:
-    """Fields given twice in what was applied: told of once it could be applied."""
+    """Fields given twice in what was applied: reported once it could be applied."""
     duplicates, request.duplicates = request.duplicates, []
     if not duplicates:
         return

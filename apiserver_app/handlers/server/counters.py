@@ -147,7 +147,7 @@ class Counters:
         _add(self.plugins, key, ADMISSION_BUCKETS, micros)
 
     def called(self, phase: str, operation: str, note: Mapping[str, Any], refusal: int) -> None:
-        """A webhook was asked; `note` is what the trace tells of it, `refusal` the code of the
+        """A webhook was asked; `note` is what the trace says about it, `refusal` the code of the
         answer when the request was refused."""
         kind, name = _WEBHOOKS[phase], str(note["webhook"])
         verdict = note.get("verdict")

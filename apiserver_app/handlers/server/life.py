@@ -1,4 +1,4 @@
-"""The life of one API server: it serves, it is told to stop, it drains, it is stopped, it starts.
+"""The life of one API server: it serves, it is asked to stop, it drains, it is stopped, it starts.
 
 As upstream's Run(opts, stopCh): once the stop is asked for /readyz fails, and for the time of
 --shutdown-delay-duration all else goes on, so that balancers notice. Then nothing new is taken,

@@ -169,7 +169,7 @@ class Reloads:
         self._done(AUTHENTICATION, "reloaded authentication config", {"issuers": named})
         return True
 
-    # -- what is told of it -----------------------------------------------------------------------
+    # -- reporting it ------------------------------------------------------------------------------
 
     def _done(self, name: str, message: str, detail: Object) -> None:
         self._tell(name, "synced", "success", {"message": message, **detail})

@@ -31,7 +31,7 @@ FOREGROUND = "foregroundDeletion"
 
 
 class Delete(Operation):
-    """One object goes, or is marked for whoever must finish it."""
+    """One object goes, or is marked for those who must finalize it."""
 
     passes = ("current", "mutating", "validating", "etcd")
     admits = DELETE

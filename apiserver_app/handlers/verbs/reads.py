@@ -75,7 +75,7 @@ class List(Operation):
 
 
 class Watch(Operation):
-    """The selection; whoever asked opens the stream with the same options."""
+    """The selection; the caller opens the stream with the same options."""
 
     call = storagecalls.WATCH
 

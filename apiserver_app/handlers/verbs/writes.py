@@ -74,7 +74,7 @@ class Write(Operation):
                 rest.wipe(obj)
             fieldowners.track(request, obj, None)
         word = f"{len(set_)} default{'s' if len(set_) != 1 else ''} set" if set_ else "well formed"
-        # encoded now: the values are parts of the object, which goes on changing
+        # encoded now: the values are parts of the object, which keeps changing
         ops = msgspec.Raw(orjson.dumps(set_)) if set_ else []
         detail: Object = {"word": word, "ops": ops}
         if unknown:

@@ -46,7 +46,7 @@ def schemas(definitions: components.Definitions, infos: Iterable[ResourceInfo]) 
 
 def in_v2(schema: Json) -> Json:
     """The schema of a kind without what Swagger 2.0 has not. Where fields that are not known are
-    kept nothing is said of the others: kubectl takes what is named for all there is."""
+    kept the others are left out: kubectl takes what is named for all there is."""
     if schema.get(_PRESERVE):
         return {"type": "object", _GVK: schema[_GVK]}
     return _inner_in_v2(schema)

@@ -1,4 +1,4 @@
-"""What a client is told that asks for a kind upstream means to drop.
+"""The warnings for a client that asks for a kind upstream means to drop.
 
 It never refuses: a deprecated kind is served like any other, with a Warning header.
 
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.releases import Release
 
-AUDIT = "k8s.io/deprecated"  # the audit log is told as well
+AUDIT = "k8s.io/deprecated"  # in the audit log as well
 
 # plural, group, version -> (since which release, what to use instead)
 DEPRECATED: dict[tuple[str, str, str], tuple[Release, str]] = {

@@ -1,4 +1,4 @@
-"""HTTP/1.1 over a connection that somebody else opened: what a proxy says, and what it is told.
+"""HTTP/1.1 over a connection that somebody else opened: what a proxy sends, and what it is sent.
 
 For requests whose connection goes on behind the answer's head, as another protocol, and for answers
 that come piece by piece. What is no HTTP is Malformed.
@@ -20,7 +20,7 @@ Pairs = list[tuple[str, str]]
 
 
 class Malformed(Exception):
-    """What came is no answer; the text is what Go says of it."""
+    """What arrived is not an answer; the text is Go's message about it."""
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Source(Protocol):
 
 
 class Answer:
-    """An answer as it comes. `waiting` is what came behind it, or behind its head."""
+    """An answer as it arrives. `waiting` is what arrived after it, or after its head."""
 
     def __init__(self, source: Source, *, to_head: bool = False) -> None:
         self._source = source

@@ -57,7 +57,7 @@ class Process(Protocol):
     def resize(self, width: int, height: int) -> None: ...
 
     def hang_up(self) -> None:
-        """The client has disconnected. The process goes on unless it had a terminal."""
+        """The client has disconnected. The process continues unless it had a terminal."""
         ...
 
     @property

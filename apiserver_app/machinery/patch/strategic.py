@@ -278,7 +278,7 @@ def _ordered(merged: list[Any], order: list[Any], server_order: list[Any], key: 
     out: list[Any] = []
     at = 0
     for place, item in others:
-        # before the first named element that stood behind it
+        # before the first named element that stood after it
         while at < len(named) and not (0 <= place < server_places.of(named[at][2])):
             out.append(named[at][1])
             at += 1

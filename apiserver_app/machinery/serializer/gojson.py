@@ -32,7 +32,7 @@ class _SyntaxError(Exception):
 
 
 def syntax_error(data: bytes) -> str:
-    """Go's message for the first syntax error; empty if there is none."""
+    """Go's message for the first syntax error; empty if the text is valid."""
     try:
         _Scanner(data).run()
     except _SyntaxError as error:

@@ -1,4 +1,4 @@
-"""What is said of labels since 1.35: keys are called so, and lengths are in bytes.
+"""Messages about labels since 1.35: keys are called so, and lengths are in bytes.
 
 Models kubernetes staging/src/k8s.io/apimachinery/pkg/api/validate/content/{kube,errors}.go.
 """

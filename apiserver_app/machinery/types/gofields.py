@@ -2,7 +2,7 @@
 
 Read from `data/gofields.txt` (its format is described in `data/extract.py`). A message is parsed
 when first asked for. The table is of the newest version: fields only later versions have are
-skipped by whoever compares with a schema.
+skipped where they are compared with a schema.
 
 Models kubernetes staging/src/k8s.io/api/*/*/{types.go,generated.proto}.
 """

@@ -1,7 +1,7 @@
 """Whole pod templates in Go's %#v syntax, as a field error prints them up to 1.33: what kubectl
 shows when the template of a Job is changed.
 
-Of a pointer Go prints the address, of which there is none here.
+For a pointer Go prints the address, and there are no addresses here.
 """
 
 from __future__ import annotations

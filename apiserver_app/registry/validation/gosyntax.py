@@ -142,7 +142,7 @@ def quantity(value: Any) -> errors.GoText:
 
 
 def pointer(text: str, value: Any) -> str:
-    """A pointer field inside a struct: Go prints its address, of which there is none here."""
+    """A pointer field inside a struct: Go prints its address, and there are no addresses here."""
     return f"(*{text})(nil)" if value is None else f"(*{text})(0xc000000000)"
 
 

@@ -51,7 +51,7 @@ def rule(release: Release, known: Collection[str] = ()) -> Rule:
 
 
 def of_balancer(release: Release, old: Object) -> Rule:
-    """The rule for the addresses that a load balancer tells of in the status."""
+    """The rule for the addresses that a load balancer reports in the status."""
     balancer = (old.get("status") or {}).get("loadBalancer") or {}
     known = [ingress["ip"] for ingress in balancer.get("ingress") or () if ingress.get("ip")]
     return rule(release, known)

@@ -87,7 +87,7 @@ class TcpConnection:
 
 
 def _request(data: bytes) -> tuple[HttpRequest | None, bytes, bool] | None:
-    """The first request, what follows it, and whether the connection goes on; None: not yet."""
+    """The first request, what follows it, and whether the connection stays open; None: not yet."""
     head, end, rest = data.partition(b"\r\n\r\n")
     if not end:
         return None if len(data) < HEAD_BYTES_MAX else (None, b"", False)

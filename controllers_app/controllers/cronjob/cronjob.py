@@ -286,7 +286,7 @@ def _place(obj: Object) -> tuple[str, str]:
 
 
 def _end_of(child: Object) -> str:
-    """Complete, Failed, or empty while it goes on."""
+    """Complete, Failed, or empty while it runs."""
     for item in (child.get("status") or {}).get("conditions") or ():
         if item["type"] in ("Complete", "Failed") and item["status"] == "True":
             return str(item["type"])

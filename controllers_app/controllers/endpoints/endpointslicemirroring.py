@@ -182,7 +182,7 @@ def _endpoints_of(item: Object) -> tuple[str, ...]:
 
 
 def _endpoint(address: Object, ready: bool) -> tuple[str, Object] | None:
-    """Address type and endpoint; None when the address is none."""
+    """Address type and endpoint; None when the address is not valid."""
     try:
         ip = ipaddress.ip_address(address["ip"])
     except ValueError:

@@ -32,7 +32,7 @@ NO_RULE = Verdict()
 
 
 def on_failure(job: Object, pod: Object) -> Verdict:
-    """What the pod failure policy says of a failed pod."""
+    """What the pod failure policy decides about a failed pod."""
     rules = (job["spec"].get("podFailurePolicy") or {}).get("rules") or ()
     for number, rule in enumerate(rules):
         why = _matched(rule, pod)

@@ -58,7 +58,7 @@ class Zones:
         self.is_halted = False  # no node at all is ready
 
     def look(self, counts: Mapping[Health, int]) -> bool:
-        """Judge the zones by a census; True when everything halts or goes on again."""
+        """Judge the zones by a census; True when evictions halt or resume everywhere."""
         zones = sorted({zone for zone, _ in counts})
         sizes = {
             zone: (counts.get((zone, True), 0), counts.get((zone, False), 0)) for zone in zones

@@ -157,7 +157,7 @@ def ratio(figures: Figures, target: int) -> tuple[float, int]:
 
 
 def _micros(text: str) -> int:
-    """Of a Go duration, "15.0s"; 0 for a text that is none."""
+    """Of a Go duration, "15.0s"; 0 for any other text."""
     try:
         return goduration.parse(text) // goduration.MICROSECOND
     except goduration.DurationError:

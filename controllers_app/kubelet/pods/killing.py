@@ -36,7 +36,7 @@ class _Stopping:
 
     def __init__(self, container: ContainerState, grace: int, now: int) -> None:
         self.container, self.container_id = container, container.container_id
-        self.left = grace  # seconds of the grace period, but for the stage that goes on
+        self.left = grace  # seconds of the grace period, without the stage under way
         self.began = self.due = now
         self.kill = self.code = 0
         self.stage = _Stage.HOOK

@@ -68,7 +68,7 @@ class Share:
         return refusal is not None
 
     async def reject(self) -> str:
-        """Fails the pod. It never was here, so nothing else is told of it."""
+        """Fails the pod. It never was here, so nothing else is reported about it."""
         kubelet = self._worker.kubelet
         reason, message = self._refusal
         kubelet.recorder.event(self.pod, "Warning", reason, message)

@@ -1,7 +1,7 @@
 """The kubelet's own HTTP server: its health, configuration, pods and figures. Pure.
 
 Figures of use are modelled: nothing is measured, each container is said to use a little of what it
-asks for, or what the catalog says of its image when it asks for nothing, or what its pod's
+asks for, or what the catalog gives for its image when it asks for nothing, or what its pod's
 annotations say; and the CPU time of what it answered lately, up to its limit.
 
 Models kubernetes pkg/kubelet/server/server.go, server/stats/summary.go and server/metrics.

@@ -300,7 +300,7 @@ async def xargs(call: Call) -> int:
 
 
 def _leading(call: Call, accepted: str, valued: str) -> tuple[dict[str, str], list[str]]:
-    """Options up to the first word that is none: what follows belongs to another command."""
+    """Options up to the first word that is not one: what follows belongs to another command."""
     args = list(call.args)
     end = 0
     while end < len(args) and args[end].startswith("-") and len(args[end]) > 1:

@@ -237,7 +237,7 @@ class EdgePort:
         self._ready = asyncio.Event()
         self.info: dict[str, Any] | None = None  # the worker's report when it became ready
         self.stopped: set[str] = set()  # clusters whose API server does not listen
-        self.clusters: set[str] = set()  # those that told of their state
+        self.clusters: set[str] = set()  # those that have reported their state
         self.on_ready: list[Callable[[dict[str, Any]], None]] = []
         self.on_trace: list[Callable[[str, int, int, bytes], None]] = []
         self.on_state: list[Callable[[str, dict[str, Any]], None]] = []

@@ -131,7 +131,7 @@ def check(value: Any, nesting: int = NESTING_MAX) -> None:
         except UnicodeEncodeError as error:
             raise Unsendable("a text is no Unicode") from error
     elif value is not None and not isinstance(value, (bytes, bytearray, float)):
-        raise Unsendable(f"a {type(value).__name__} is no value of a message")
+        raise Unsendable(f"a {type(value).__name__} cannot be part of a message")
 
 
 def _sendable(message: Message) -> Iterator[Message]:

@@ -67,7 +67,7 @@ class Files:
 
 
 def _stamp(name: str) -> tuple[int, int, int]:
-    """What tells one state of a file from another; zeros when there is none."""
+    """What distinguishes one state of a file from another; zeros when there is no file."""
     try:
         status = Path(name).expanduser().stat()
     except OSError:

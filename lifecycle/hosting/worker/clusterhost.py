@@ -140,7 +140,7 @@ class ClusterHost:
         self.inbox.offer("request", entry, start, line, size)
 
     def quarantine(self, noted: Mapping[str, Mapping[str, Any]]) -> None:
-        """What stopped workers of this cluster before is told, and what did so twice is not run."""
+        """Reports what stopped workers of this cluster before; what did so twice is not run."""
         for what, entry in noted.items():
             times = entry["times"]
             self.note({"what": what, "times": times, "quarantined": times >= quarantine.TIMES})

@@ -71,7 +71,7 @@ class Fleet(Protocol):
         ...
 
     def leave(self, host: ClusterHost) -> None:
-        """Drives it no more; whoever waits for it gets an answer."""
+        """Stops driving it; a caller that waits for it gets an answer."""
         ...
 
 
@@ -192,7 +192,7 @@ class Forks:
         self._end(name, self._origin.cluster.name)
 
     def _end(self, name: str, stage: str) -> None:
-        """With what was forked from it. Whoever only watches it goes on to `stage`."""
+        """Together with what was forked from it. Viewers are sent on to `stage`."""
         if self._origin.stage == name:
             self._origin.stage = ""
         if name in self._hosts:

@@ -34,7 +34,7 @@ DECODED = ("create", "update", "patch")
 
 
 def of_request(cluster: Cluster, seq: int) -> Object:
-    """The forms of what the request of record `seq` carried. KeyError when there is none."""
+    """The forms of what the request of record `seq` carried. KeyError if there is none."""
     opened, *rest = _records(cluster, seq)
     write = next((record for record in reversed(rest) if record["kind"] == "write"), None)
     call = _call(cluster, opened) if opened["outside"] else None

@@ -35,7 +35,7 @@ Range = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
-    """Addresses and ranges as the configuration names them; ValueError for what is none."""
+    """Addresses and ranges as the configuration names them. Raises ValueError for anything else."""
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
@@ -238,7 +238,7 @@ class Network:
     async def _connect(
         self, addresses: list[Address], dial: carriers.Dial, context: ssl.SSLContext | None
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """To the first address that answers; the first refusal is told of, as Go does."""
+        """To the first address that answers; the first refusal is reported, as in Go."""
         first: CallFailed | None = None
         for address in addresses:
             try:

@@ -20,7 +20,7 @@ def start(loop: asyncio.AbstractEventLoop) -> None:
         try:
             if log.sweep():
                 loop.call_later(STEP_SECONDS, step)
-        except StoreError:  # a full disk, a locked database: its alarm tells of it
+        except StoreError:  # a full disk, a locked database: its alarm reports it
             loop.call_later(FAILED_SECONDS, step)
 
     loop.call_later(STEP_SECONDS, step)

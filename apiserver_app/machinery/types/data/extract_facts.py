@@ -1,4 +1,4 @@
-"""What neither table says of the Go types: pointers, values, zero values written, inlined structs.
+"""Go types beyond both tables: pointers, values, zero values written, inlined structs.
 
 Used by `extract` only. Written from knowledge of staging/src/k8s.io/api/*/v1/types.go; where a
 group is not described here its fields are taken as pointers, which changes nothing in them.

@@ -73,7 +73,7 @@ def _line(message: str, fields: str, sources: dict[str, Package]) -> str:
 
 
 def _closed(field: str, go_type: str, options: str) -> str:
-    """The field, with what its Go type says of pointers and zero values if nothing was known."""
+    """The field, with what its Go type says about pointers and zero values if nothing was known."""
     type_, tilde, name = field.partition("~")
     if not type_.endswith("?"):
         return field

@@ -45,7 +45,7 @@ class Token(NamedTuple):
     kind: str  # number, string, ere, name, newline, end; keywords and operators are themselves
     text: str
     line: int
-    glued: bool = False  # a name with a parenthesis right behind it
+    glued: bool = False  # a name with a parenthesis right after it
 
 
 class Rule(NamedTuple):

@@ -172,7 +172,7 @@ class EdgeRequest(http_protocol.WebRequest):
         self.process()
 
     def _scope(self) -> dict[str, Any]:
-        """What the head says of the request."""
+        """The request as its head describes it."""
         head = self.head
         return {
             "type": "http",
