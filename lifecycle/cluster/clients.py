@@ -8,11 +8,10 @@ from apiserver_app.machinery.bucket import Bucket
 from apiserver_app.machinery.meta import Credential, TlsPeer
 from apiserver_app.machinery.releases import Release
 from apiserver_app.pipeline import Pipeline
+from lifecycle.cluster.rates import Rates
 
 _APISERVER, _MASTERS = "system:apiserver", ("system:masters",)
 _SERVER, _MANAGER = "kube-apiserver", "kube-controller-manager"
-# requests a second, and at once: --kube-api-qps and --kube-api-burst
-_OF_SCHEDULER = (50, 100)
 # what cmd/kube-controller-manager/app/core.go makes of the manager's for some, in times
 _OF_CONTROLLER = {"namespace-controller": (20, 100), "generic-garbage-collector": (2, 1)}
 _LEASES, _EVENTS = "leases", "events"
@@ -21,10 +20,9 @@ _LEASES, _EVENTS = "leases", "events"
 class Clients:
     """Makes the clients of one cluster."""
 
-    def __init__(
-        self, version: Release, loopback_token: str, manager_rate: tuple[int, int]
-    ) -> None:
-        self._rate, self._burst = manager_rate
+    def __init__(self, version: Release, loopback_token: str, rates: Rates) -> None:
+        self._rate, self._burst = rates.manager
+        self._of_scheduler = rates.scheduler
         self._pipeline: Pipeline
         self._loopback_token = loopback_token
         info = discovery.version_info(version)
@@ -66,7 +64,8 @@ class Clients:
         return self.client(f"system:{_MANAGER}", agent, component=component, limits=limits)
 
     def scheduler(self, component: str) -> LocalClient:
-        limits = {"": Bucket(*_OF_SCHEDULER), _EVENTS: Bucket(*_OF_SCHEDULER), _LEASES: None}
+        requests, events = (Bucket(*self._of_scheduler) for _ in range(2))
+        limits = {"": requests, _EVENTS: events, _LEASES: None}
         agent = self.agent("kube-scheduler", "scheduler")
         return self.client("system:kube-scheduler", agent, component=component, limits=limits)
 

@@ -78,7 +78,8 @@ from lifecycle.cluster import (
 )
 from lifecycle.cluster.afterboot import Followers
 from lifecycle.cluster.etcdvalues import Values
-from lifecycle.cluster.inputs import Inputs, manager_rate, pod_range
+from lifecycle.cluster.inputs import Inputs, pod_range
+from lifecycle.cluster.rates import rates
 from lifecycle.etcdctl import processes
 from lifecycle.kubeadm import phases
 from lifecycle.trace.recorder import Recorder
@@ -136,9 +137,7 @@ class Cluster:
         self.services = apiservices.Services(
             self.resources, self.cache, self._followers.remote_services.needed
         )
-        self.clients = clients.Clients(
-            self.version, self._loopback_token, manager_rate(inputs.nodes)
-        )
+        self.clients = clients.Clients(self.version, self._loopback_token, rates(inputs.nodes))
         self.context = self._context()
         self.cache.start()
         self.definitions = self._served_definitions()

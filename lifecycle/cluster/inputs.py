@@ -20,24 +20,6 @@ def pod_range(nodes: int) -> str:
     return POD_RANGE if nodes <= NODES_MAX else POD_RANGE_OF_MANY
 
 
-# --kube-api-qps and --kube-api-burst of the controller manager, and what upstream's own tests of
-# thousands of nodes give it (kubernetes/test-infra config/jobs/kubernetes/sig-scalability)
-MANAGER_RATE, MANAGER_RATE_OF_MANY = (20, 30), (100, 100)
-MANY_NODES = 1000
-
-
-def manager_rate(nodes: int) -> tuple[int, int]:
-    """Requests a second of each controller, and at once."""
-    return MANAGER_RATE if nodes <= MANY_NODES else MANAGER_RATE_OF_MANY
-
-
-def manager_flags(nodes: int) -> list[str]:
-    """How its manifest says so, unless it is the default."""
-    rate, burst = manager_rate(nodes)
-    default = (rate, burst) == MANAGER_RATE
-    return [] if default else [f"--kube-api-burst={burst}", f"--kube-api-qps={rate}"]
-
-
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """What a cluster is given. Equal inputs give equal clusters."""

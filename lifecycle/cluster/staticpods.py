@@ -17,6 +17,7 @@ from apiserver_app.etcd.server import release_of
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from controllers_app.kubelet.pods.staticpods import Manifests
+from lifecycle.cluster.rates import DEFAULT_RATES, Rates, rate_flags
 
 NODE, ADDRESS = "node-1", bootstrap.ADVERTISED_IP
 _PKI = "/etc/kubernetes/pki"
@@ -26,11 +27,11 @@ _SIMULATED = (
 
 
 def manifests(
-    version: Release, given: flags.Flags | None = None, *, pods: str, rates: Sequence[str] = ()
+    version: Release, given: flags.Flags | None = None, *, pods: str, rates: Rates = DEFAULT_RATES
 ) -> Manifests:
     """What is on the first node's disk, for a version of Kubernetes such as 1.33; `given` is the
-    command line of its API server, `pods` the range of their addresses, `rates` the controller
-    manager's flags about its requests."""
+    command line of its API server, `pods` the range of their addresses, `rates` what the
+    manager and the scheduler may send."""
     services = (given or flags.Flags()).service_cluster_ip_range
     manifests = (
         _etcd(version),
@@ -40,14 +41,15 @@ def manifests(
         _pod("kube-controller-manager", version, (
             "--allocate-node-cidrs=true", "--bind-address=0.0.0.0",
             f"--cluster-cidr={pods}", "--cluster-name=kubernetes",
-            "--controllers=*,bootstrapsigner,tokencleaner", *rates,
+            "--controllers=*,bootstrapsigner,tokencleaner",
+            *rate_flags(rates.manager, DEFAULT_RATES.manager),
             "--kubeconfig=/etc/kubernetes/controller-manager.conf", "--leader-elect=true",
             f"--root-ca-file={_PKI}/ca.crt", f"--service-cluster-ip-range={services}",
             "--use-service-account-credentials=true",
         ), {"k8s-certs": _PKI}),
         _pod("kube-scheduler", version, (
-            "--bind-address=0.0.0.0", "--kubeconfig=/etc/kubernetes/scheduler.conf",
-            "--leader-elect=true",
+            "--bind-address=0.0.0.0", *rate_flags(rates.scheduler, DEFAULT_RATES.scheduler),
+            "--kubeconfig=/etc/kubernetes/scheduler.conf", "--leader-elect=true",
         ), {}),
     )  # fmt: skip
     return Manifests(manifests, _files())

@@ -18,7 +18,8 @@ from controllers_app.kubelet.pods.staticpods import Manifests
 from lifecycle import catalog
 from lifecycle.cluster import staticpods
 from lifecycle.cluster.composition import Cluster
-from lifecycle.cluster.inputs import Inputs, manager_flags, pod_range
+from lifecycle.cluster.inputs import Inputs, pod_range
+from lifecycle.cluster.rates import rates
 from lifecycle.hosting import apiserver, quarantine
 from lifecycle.hosting.mark import Mark
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
@@ -113,7 +114,7 @@ def _inputs(options: Options, given: flags.Flags, now: int) -> Inputs:
 def _static_pods(options: Options, given: flags.Flags) -> Manifests:
     version = Release.parse(options.kubernetes_version)
     return staticpods.manifests(
-        version, given, pods=pod_range(options.nodes), rates=manager_flags(options.nodes)
+        version, given, pods=pod_range(options.nodes), rates=rates(options.nodes)
     )
 
 

@@ -1,4 +1,4 @@
-"""How many requests a second the controllers may send."""
+"""How many requests a second the controllers and the scheduler may send."""
 
 from __future__ import annotations
 
@@ -8,32 +8,57 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.releases import Release
 from lifecycle.cluster import staticpods
 from lifecycle.cluster.clients import Clients
-from lifecycle.cluster.inputs import MANY_NODES, POD_RANGE, manager_flags, manager_rate
+from lifecycle.cluster.inputs import POD_RANGE
+from lifecycle.cluster.rates import MANY_NODES, rates
 from tests.apiserver_app.cluster import bare_session
 
 
 @pytest.mark.parametrize(
-    ("nodes", "rates"),
-    [(MANY_NODES, []), (MANY_NODES + 1, ["--kube-api-burst=100", "--kube-api-qps=100"])],
+    ("nodes", "manager", "scheduler"),
+    [
+        (MANY_NODES, [], []),
+        (
+            MANY_NODES + 1,
+            ["--kube-api-burst=100", "--kube-api-qps=100"],
+            ["--kube-api-qps=100"],
+        ),
+    ],
 )
-def test_the_manager_of_thousands_of_nodes_says_in_its_manifest_that_it_may_ask_more(
-    nodes: int, rates: list[str]
+def test_what_may_ask_more_for_thousands_of_nodes_says_so_in_its_manifest(
+    nodes: int, manager: list[str], scheduler: list[str]
 ) -> None:
-    found = staticpods.manifests(Release(33), pods=POD_RANGE, rates=manager_flags(nodes)).pods
-    command = found[2]["spec"]["containers"][0]["command"]
-    assert command[0] == "kube-controller-manager"
-    assert [flag for flag in command if flag.startswith("--kube-api")] == rates
-    assert command[1:] == sorted(command[1:])
+    found = staticpods.manifests(Release(33), pods=POD_RANGE, rates=rates(nodes)).pods
+    for pod, program, wanted in (
+        (found[2], "kube-controller-manager", manager),
+        (found[3], "kube-scheduler", scheduler),
+    ):
+        command = pod["spec"]["containers"][0]["command"]
+        assert command[0] == program
+        assert [flag for flag in command if flag.startswith("--kube-api")] == wanted
+        assert command[1:] == sorted(command[1:])
 
 
-@pytest.mark.parametrize(("nodes", "rate"), [(3, (20, 30)), (5000, (100, 100))])
-def test_a_controller_may_send_what_the_manifest_says(nodes: int, rate: tuple[int, int]) -> None:
-    assert manager_rate(nodes) == rate
+@pytest.mark.parametrize(
+    ("nodes", "program", "rate"),
+    [
+        (3, "manager", (20, 30)),
+        (5000, "manager", (100, 100)),
+        (3, "scheduler", (50, 100)),
+        (5000, "scheduler", (100, 100)),
+    ],
+)
+def test_a_program_may_send_what_its_manifest_says(
+    nodes: int, program: str, rate: tuple[int, int]
+) -> None:
+    assert getattr(rates(nodes), program) == rate
     kernel_session = bare_session()
     cluster = kernel_session.cluster
-    clients = Clients(cluster.version, "", manager_rate(nodes))
+    clients = Clients(cluster.version, "", rates(nodes))
     clients.connect(cluster.pipeline)
-    client = clients.client("ann", "ann", ("system:masters",), limits=clients.of_controller(""))
+    client = clients.scheduler("scheduler")
+    if program == "manager":
+        limits = clients.of_controller("")
+        client = clients.client("ann", "ann", ("system:masters",), limits=limits)
     asked: list[int] = []
 
     async def ask() -> None:
