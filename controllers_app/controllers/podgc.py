@@ -32,6 +32,7 @@ class PodGcController(Controller):
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._missing_since: dict[str, int] = {}
+        self._gone: set[str] = set()  # nodes that the server was asked about in this look around
         self._nodes, self._pods = self.caches["nodes"], self.caches["pods"]
 
     async def reconcile(self, key: str) -> Result | None:
@@ -40,8 +41,10 @@ class PodGcController(Controller):
             return Result("is gone")
         node_name = pod["spec"].get("nodeName")
         if node_name and self._nodes.get(node_name) is None:
-            if not await self._is_absent(node_name):
-                return Result("its node is back: does nothing")
+            if node_name not in self._gone:
+                if not await self._is_absent(node_name):
+                    return Result("its node is back: does nothing")
+                self._gone.add(node_name)
             await self._remove(pod, "PodGC: node no longer exists")
             return Result("its node is gone: deletes it")
         if meta.is_deleting(pod) and not node_name:
@@ -59,6 +62,7 @@ class PodGcController(Controller):
 
     def _look(self) -> None:
         now = self.kernel.now
+        self._gone.clear()
         finished: list[tuple[str, str]] = []
         absent: dict[str, None] = {}
         for pod in self._pods.list():

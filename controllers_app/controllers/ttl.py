@@ -1,7 +1,8 @@
 """The TTL controller: says on each node how long its kubelet may keep secrets and config maps.
 
 The more nodes, the longer. The sizes of neighbouring steps overlap, so that one node more or less
-does not change all of them to and fro.
+does not change all of them to and fro. A node of which the cache does not have the last patch yet
+is left alone: upstream's hardly ever is behind.
 
 Models kubernetes pkg/controller/ttl/ttl_controller.go.
 """
@@ -48,6 +49,7 @@ class TtlController(Controller):
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._step = 0
+        self._written: dict[str, int] = {}  # the revision of the last patch, until the cache has it
 
     def _if_outdated(self, node: Object) -> tuple[str, ...]:
         """A heartbeat is work only when the number of nodes has made another step."""
@@ -57,12 +59,16 @@ class TtlController(Controller):
     async def reconcile(self, key: str) -> Result | None:
         node = self.caches["nodes"].get(key)
         if node is None:
+            self._written.pop(key, None)
             return Result("is gone")
+        if meta.revision_of(node) < self._written.get(key, 0):
+            return Result("waits for what it wrote")  # whose event comes, and calls again
         wanted = str(self._seconds())
         if meta.annotations_of(node).get(TTL) == wanted:
             return Result("has it")
         patch = {"metadata": {"annotations": {TTL: wanted}}}
-        await self.client.patch("nodes", "", key, patch, kind=STRATEGIC_PATCH)
+        made = await self.client.patch("nodes", "", key, patch, kind=STRATEGIC_PATCH)
+        self._written[key] = meta.revision_of(made)
         return Result(f"may keep what it has read for {wanted} s")
 
     def _seconds(self) -> int:
