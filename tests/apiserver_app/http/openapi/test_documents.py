@@ -12,6 +12,7 @@ import pytest
 from apiserver_app.http.openapi import documents
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.releases import Release
+from tests.apiserver_app.http.openapi.schemas import references
 
 JSON = {"accept": "application/json"}
 PLURALS = "/apis/apps/v1/namespaces/{namespace}/deployments"
@@ -118,7 +119,7 @@ def test_operations_are_described_as_upstream_describes_them() -> None:
 def test_everything_that_is_referred_to_is_in_the_document(name: str) -> None:
     found = document(name)
     schemas = found["components"]["schemas"]
-    for reference in _references(found):
+    for reference in references(found):
         assert reference.removeprefix("#/components/schemas/") in schemas
 
 
@@ -231,18 +232,6 @@ def test_fields_keep_their_descriptions_merge_keys_and_types() -> None:
     assert containers["x-kubernetes-patch-merge-key"] == "name"
     kind = schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]
     assert kind == [{"group": "apps", "kind": "Deployment", "version": "v1"}]
-
-
-def _references(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key == "$ref" and isinstance(item, str):
-                yield item
-            else:
-                yield from _references(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _references(item)
 
 
 def _schemas(definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:

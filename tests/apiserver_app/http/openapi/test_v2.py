@@ -9,6 +9,7 @@ import orjson
 from apiserver_app.http.openapi import documents, v2
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.releases import Release
+from tests.apiserver_app.http.openapi.schemas import references
 
 ITEM = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
 SPEC = "io.k8s.api.apps.v1.DeploymentSpec"
@@ -46,7 +47,7 @@ def test_json_has_no_openapi_3_in_it() -> None:
 
 def test_every_reference_leads_to_a_definition() -> None:
     definitions = swagger()["definitions"]
-    for reference in _references(swagger()):
+    for reference in references(swagger()):
         assert reference.removeprefix("#/definitions/") in definitions
 
 
@@ -134,15 +135,3 @@ def value_of(data: bytes, number: int, name: str) -> bytes:
             if pair[1] == name.encode():
                 return bytes(pair[2])
     raise AssertionError(f"no {name}")
-
-
-def _references(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key == "$ref" and isinstance(item, str):
-                yield item
-            else:
-                yield from _references(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _references(item)
