@@ -9,9 +9,9 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from controllers_app.scheduler.nodeinfo import NodeInfo
+from controllers_app.scheduler.nodeinfo import ZONE, NodeInfo
 
-_number, _labels = map(operator.attrgetter, ("alike", "labels"))
+_number, _labels, _zone = map(operator.attrgetter, ("alike", "labels", "zone"))
 
 
 def kinds_of(nodes: Sequence[NodeInfo], columns: Iterable[Sequence[Any]] = ()) -> list[Any]:
@@ -23,4 +23,6 @@ def kinds_of(nodes: Sequence[NodeInfo], columns: Iterable[Sequence[Any]] = ()) -
 
 def values_of(nodes: Sequence[NodeInfo], label: str) -> list[Any]:
     """Each node's value of the label; None without it."""
+    if label == ZONE:  # asked about for each pod of a Service
+        return [*map(_zone, nodes)]
     return [*map(operator.methodcaller("get", label), map(_labels, nodes))]

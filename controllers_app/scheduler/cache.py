@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels as selectors
-from controllers_app.scheduler.nodeinfo import Group, NodeInfo, PodInfo
+from controllers_app.scheduler.nodeinfo import ZONE, Group, NodeInfo, PodInfo
 
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+REGION = "topology.kubernetes.io/region"
 MATCHES_MAX = 1024
 KEYS_MAX = 16
 

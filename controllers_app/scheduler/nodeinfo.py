@@ -26,6 +26,7 @@ DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
+ZONE = "topology.kubernetes.io/zone"
 
 Amounts = dict[str, int]  # cpu in thousandths, everything else in units
 
@@ -102,6 +103,7 @@ class NodeInfo:
         "requested",
         "soft_taints",
         "unschedulable",
+        "zone",
     )
 
     def __init__(self, node: Object) -> None:
@@ -124,6 +126,7 @@ class NodeInfo:
     def set_node(self, node: Object) -> None:
         self.node = node
         self.labels: Mapping[str, str] = meta.labels_of(node)
+        self.zone = self.labels.get(ZONE)
         spec, status = node.get("spec") or {}, node.get("status") or {}
         self.unschedulable = bool(spec.get("unschedulable"))
         taints = spec.get("taints") or ()

@@ -34,11 +34,11 @@ from controllers_app.scheduler.framework import (
     No,
     Plugin,
 )
-from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
+from controllers_app.scheduler.nodeinfo import ZONE, NodeInfo, PodInfo
 from controllers_app.scheduler.plugins.taint_toleration import TaintToleration
 
 HOSTNAME = "kubernetes.io/hostname"
-DEFAULTS = ((HOSTNAME, 3), ("topology.kubernetes.io/zone", 5))
+DEFAULTS = ((HOSTNAME, 3), (ZONE, 5))
 
 _NAME = operator.attrgetter("name")
 _SKEW = No(("node(s) didn't match pod topology spread constraints",))
