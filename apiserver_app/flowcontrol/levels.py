@@ -358,12 +358,12 @@ class Level:
 
     def fairest(self) -> Queue | None:
         """Returns the queue whose oldest request would finish first; round robin among equals."""
-        ends, turn = self._ends, self.next_turn + 1
-        first = min(ends, default=NEVER)
+        finishes, turn = self._ends, self.next_turn + 1
+        first = min(finishes, default=NEVER)
         if first == NEVER:
             return None
-        ahead = ends[turn:]
-        return self.queues[turn + ahead.index(first) if first in ahead else ends.index(first)]
+        ahead = finishes[turn:]
+        return self.queues[turn + ahead.index(first) if first in ahead else finishes.index(first)]
 
     def _bound(self, queue: Queue) -> None:
         """Keeps a queue in which somebody waits from accumulating credit while it is idle."""

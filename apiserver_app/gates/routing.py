@@ -66,10 +66,10 @@ class Routing(Gate):
     def _path(self, request: Request) -> Decision:
         """A path that is no resource: discovery, version, health."""
         document = request.document
-        found = document(request.call) if document and not request.call.asked[2] else None
-        if found is None:
+        document_ = document(request.call) if document and not request.call.asked[2] else None
+        if document_ is None:
             raise self._nowhere(request.call.path)
-        request.operation, request.outcome = ANSWERED, found
+        request.operation, request.outcome = ANSWERED, document_
         return Decision("allow", routes.of_path(request.call.path, self._cluster.resources))
 
     def _check(self, request: Request) -> None:

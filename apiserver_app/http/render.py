@@ -114,11 +114,11 @@ async def _objects(cluster: ClusterContext, info: ResourceInfo, page: Page) -> l
     """The objects of a page, in the version of `info`."""
     if page.computed is not None:
         return page.computed
-    found = []
+    items = []
     for entry in page.entries:
-        found.append(cluster.storage.object(info, entry))
+        items.append(cluster.storage.object(info, entry))
         await cluster.kernel.spend(1)
-    return found
+    return items
 
 
 def _object(cluster: ClusterContext, call: Call, result: Outcome, accepted: Accepted) -> bytes:

@@ -124,8 +124,8 @@ class Kernel:
     def set_label(self, label: str) -> None:
         """Says what the current task works on from now on."""
         if self.current is not None:
-            self.current.label = found = label.encode("utf-8", "replace")[:LABEL_BYTES]
-            _write_label(self.board, 0, found)
+            self.current.label = encoded = label.encode("utf-8", "replace")[:LABEL_BYTES]
+            _write_label(self.board, 0, encoded)
 
     def is_quarantined(self) -> bool:
         """Whether what the current task works on must not be run."""

@@ -50,7 +50,7 @@ def is_run_here(spec: Object, image: Image, sets: Sets) -> bool:
         return name in SHELLS and bool(spec.get("stdin"))
     if name == own_program(image) and name not in SHELLS:
         return False
-    return tools.found(sets, image.userland, image.tools, words[0]) is not None
+    return tools.find(sets, image.userland, image.tools, words[0]) is not None
 
 
 def missing(spec: Object, image: Image, sets: Sets) -> str:
@@ -59,7 +59,7 @@ def missing(spec: Object, image: Image, sets: Sets) -> str:
     words = argv(spec, image, {})
     if not image.userland or own_program(image) not in SHELLS or not spec.get("command"):
         return ""
-    if image.userland == "none" or tools.found(sets, image.userland, image.tools, words[0]):
+    if image.userland == "none" or tools.find(sets, image.userland, image.tools, words[0]):
         return ""
     return words[0]
 

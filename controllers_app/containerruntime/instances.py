@@ -108,7 +108,7 @@ class Instance:
         """The command of that name or path, when the image has it."""
         if self.image.userland == "none":
             return None
-        return tools.found(self.environment.tools, self.image.userland, self.image.tools, name)
+        return tools.find(self.environment.tools, self.image.userland, self.image.tools, name)
 
     def server_program(self) -> str:
         """The server that the image's own program is; empty when it is no server."""

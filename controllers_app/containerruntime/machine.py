@@ -119,7 +119,7 @@ class Machine:
 
     def _tool(self, name: str) -> tools.Tool | None:
         if self._userland:
-            return tools.found(self._container.environment.tools, self._userland, (), name)
+            return tools.find(self._container.environment.tools, self._userland, (), name)
         return self._container.tool(name)
 
     async def _serve(self, call: Call) -> int:

@@ -218,7 +218,7 @@ class Service:
 
     def has_program(self, image: Image, name: str) -> bool:
         known = self.host.environment.tools
-        return tools.found(known, image.userland, image.tools, name) is not None
+        return tools.find(known, image.userland, image.tools, name) is not None
 
     async def exec_sync(
         self, uid: str, record: ContainerRecord, command: list[str], seconds: float | None = None

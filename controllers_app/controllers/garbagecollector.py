@@ -142,8 +142,8 @@ class GarbageCollectorController(Controller):
         known = cache.get(f"{namespace}/{name}" if namespace else name) if cache else None
         if known is not None and meta.uid_of(known) == uid:
             return Result("is there")
-        found = await self.live(info.key, namespace, name)
-        if found is not None and meta.uid_of(found) == uid:
+        live = await self.live(info.key, namespace, name)
+        if live is not None and meta.uid_of(live) == uid:
             return Result("is there, a cache will show it")
         gone = _coordinates(owner, namespace)
         self._remember_absent(gone)
@@ -179,11 +179,11 @@ class GarbageCollectorController(Controller):
 
     def _tell_of_wrong_namespace(self, obj: Object, owner: Object) -> None:
         namespace = meta.namespace_of(obj)
-        said = (
+        words = (
             f"[{owner['apiVersion']}/{owner['kind']}, namespace: {namespace}, "
             f"name: {owner['name']}, uid: {owner['uid']}]"
         )
-        message = f"ownerRef {said} does not exist in namespace {errors.quoted(namespace)}"
+        message = f"ownerRef {words} does not exist in namespace {errors.quoted(namespace)}"
         metadata = {name: obj["metadata"].get(name, "") for name in ("namespace", "name", "uid")}
         about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}
         self.recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message)

@@ -203,7 +203,9 @@ def _starts_again(pod: Object, container: ContainerState, group: str) -> bool:
     """Whether one that ended is on its way to another start."""
     ended = container.terminated or container.last.get("terminated") or {}
     spec = pod["spec"]
-    own: Object = next((one for one in spec.get(group) or () if one["name"] == container.name), {})
+    own: Object = next(
+        (each for each in spec.get(group) or () if each["name"] == container.name), {}
+    )
     return restartpolicy.restarts(own, spec, ended.get("exitCode", 1))
 
 

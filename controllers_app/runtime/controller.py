@@ -208,7 +208,7 @@ class Worker:
             result = await self._controller.reconcile(item.key)
         except Cancelled:
             task.looked = None
-            self._probe.tell("done", "error", "stopped", 0, _told(looked))
+            self._probe.tell("done", "error", "stopped", 0, _looked_up(looked))
             raise
         except Quarantined:
             self._queue.forget(item.key)
@@ -221,7 +221,7 @@ class Worker:
         else:
             outcome = self._succeeded(item.key, result)
         task.looked = None
-        await self._probe.hop("done", *outcome, _told(looked))
+        await self._probe.hop("done", *outcome, _looked_up(looked))
         task.span = 0
         self._queue.done(item.key)
 
@@ -251,6 +251,6 @@ class Worker:
         return outcome, message, self._queue.retry(key)
 
 
-def _told(looked: dict[tuple[str, str], list[int]]) -> list[list[str | int]]:
+def _looked_up(looked: dict[tuple[str, str], list[int]]) -> list[list[str | int]]:
     """What a reconcile looked up, as the trace tells it."""
     return [[*what, *counts] for what, counts in itertools.islice(looked.items(), LOOKED_MAX)]

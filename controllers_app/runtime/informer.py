@@ -124,11 +124,11 @@ class Informer:
     def __len__(self) -> int:
         return len(self._objects)
 
-    def _looked(self, how: str, found: int) -> None:
+    def _looked(self, how: str, count: int) -> None:
         """The reconcile that looks something up records it when it ends."""
         task = self._kernel.current
         if task is not None and task.looked is not None:
-            _note(task.looked, (self.resource, how), found)
+            _note(task.looked, (self.resource, how), count)
 
     # -- setup (before or after the start) ------------------------------------------------------
 
@@ -311,13 +311,13 @@ class Informer:
         self._probe.tell("component", self._component, state, detail)
 
 
-def _note(looked: dict[tuple[str, str], list[int]], what: tuple[str, str], found: int) -> None:
+def _note(looked: dict[tuple[str, str], list[int]], what: tuple[str, str], count: int) -> None:
     known = looked.get(what)
     if known is None:
-        looked[what] = [1, found]
+        looked[what] = [1, count]
     else:
         known[0] += 1
-        known[1] += found
+        known[1] += count
 
 
 class InformerFactory:

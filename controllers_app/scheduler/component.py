@@ -259,7 +259,7 @@ class Scheduler:
     ) -> Ended:
         """Keep what was promised for the pod on its node, then bind it."""
         for plugin, todo in promised:
-            detail = {"node": node, "plugin": plugin.name, **plugin.told(todo)}
+            detail = {"node": node, "plugin": plugin.name, **plugin.detail(todo)}
             await self._probe.hop("schedule", "prebind", key, detail)
             try:
                 await plugin.pre_bind(todo, info, node)

@@ -141,7 +141,7 @@ class Plugin:
     async def pre_bind(self, todo: Any, pod: PodInfo, node: str) -> None:
         """PreBind: do it. Raises PreBindFailed, or an ApiError."""
 
-    def told(self, todo: Any) -> Object:
+    def detail(self, todo: Any) -> Object:
         """What is to be done, for the trace."""
         return {}
 

@@ -181,7 +181,7 @@ async def _wait(call: Call) -> int:
     shell, code = call.shell, 0
     wanted = list(shell.jobs)
     if call.args:
-        named = [jobs.found(shell, argument) for argument in call.args]
+        named = [jobs.find(shell, argument) for argument in call.args]
         if None in named:
             return 127
         wanted = [name for name in named if name is not None]
@@ -199,14 +199,14 @@ async def _wait(call: Call) -> int:
 
 async def _jobs(call: Call) -> int:
     for job in list(call.shell.jobs):
-        call.out(jobs.told(call.shell, job) + "\n")
+        call.out(jobs.line(call.shell, job) + "\n")
     call.shell.jobs[:] = [job for job in call.shell.jobs if job.code is None]
     return 0
 
 
 async def _foreground(call: Call) -> int:
     """fg: wait for it here."""
-    job = jobs.found(call.shell, call.args[0] if call.args else "%%")
+    job = jobs.find(call.shell, call.args[0] if call.args else "%%")
     if job is None:
         raise CommandError(f"fg: {call.args[0] if call.args else 'current'}: no such job", 1)
     call.out(f"{job.text}\n")
@@ -231,7 +231,7 @@ async def _kill(call: Call) -> int:
         raise CommandError(f"{call.name}: usage: kill [-s sigspec | -signum] pid | %job", 2)
     code = 0
     for word in words:
-        job = jobs.found(call.shell, word)
+        job = jobs.find(call.shell, word)
         if job is not None and job.code is None:
             if signal != "0":
                 job.kill(signal)

@@ -138,7 +138,7 @@ def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
     child = shell.child()
     kernel = shell.runner.kernel
     child.runner = shell.runner.fork(lambda: False)
-    job = Job(shell, shell.machine.new_pid(), said(command))
+    job = Job(shell, shell.machine.new_pid(), text_of(command))
 
     async def run() -> None:
         code = KILLED
@@ -163,7 +163,7 @@ def spawn(shell: Shell, command: syntax.Command, io: Io) -> Job:
     return job
 
 
-def found(shell: Shell, text: str) -> Job | None:
+def find(shell: Shell, text: str) -> Job | None:
     """The job that %1, %% or a process id names."""
     if text in ("%", "%%", "%+"):
         return shell.jobs[-1] if shell.jobs else None
@@ -173,7 +173,7 @@ def found(shell: Shell, text: str) -> Job | None:
     return next((job for job in shell.jobs if str(job.pid) == text), None)
 
 
-def told(shell: Shell, job: Job) -> str:
+def line(shell: Shell, job: Job) -> str:
     """A line of `jobs`."""
     place = shell.jobs.index(job) + 1
     state = "Running" if job.code is None else "Done" if not job.code else f"Done({job.code})"
@@ -183,14 +183,14 @@ def told(shell: Shell, job: Job) -> str:
     return f"[{place}]{mark}  {state:<24}{job.text}"
 
 
-def said(command: syntax.Command) -> str:
+def text_of(command: syntax.Command) -> str:
     """The command as it was written, as far as that is kept."""
     if isinstance(command, syntax.Simple):
         words = ("".join(part.text for part in word) for word in command.words)
         return " ".join(words)[:200]
     if command.kind == "pipe":
-        return " | ".join(said(item) for item in command.items)[:200]
+        return " | ".join(text_of(item) for item in command.items)[:200]
     if command.kind in ("list", "andor") and len(command.items) == 1:
         item = command.items[0][0 if command.kind == "list" else 1]
-        return said(item)
+        return text_of(item)
     return {"subshell": "(...)", "group": "{ ... }"}.get(command.kind, f"{command.kind} ...")

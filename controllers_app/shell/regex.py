@@ -183,14 +183,14 @@ class _Translation:
                 "^" if begins or self._extended else r"\^"
             )
         elif letter == "$":
-            is_special = self._extended or self._ends()
+            is_special = self._extended or self._is_last()
             (self._edge if is_special else self._single)("$" if is_special else r"\$")
         elif letter == "{":
             self._interval()
         else:
             self._repeat(letter)
 
-    def _ends(self) -> bool:
+    def _is_last(self) -> bool:
         rest = self._pattern[self._at : self._at + 2]
         return rest in ("", r"\)", r"\|")
 

@@ -207,7 +207,7 @@ async def _command(shell: Shell, io: Io) -> str:
     typed = io.stdin if isinstance(io.stdin, Input) and shell.tty else None
     for job in list(shell.jobs) if shell.tty else ():
         if job.code is not None:
-            io.err((jobs.told(shell, job) + "\n").encode())
+            io.err((jobs.line(shell, job) + "\n").encode())
             shell.jobs.remove(job)
     while True:
         if shell.tty:

@@ -190,7 +190,7 @@ def by_set(tools: tuple[Tool, ...]) -> dict[str, dict[str, Tool]]:
     return out
 
 
-def found(
+def find(
     sets: Mapping[str, Mapping[str, Tool]], userland: str, extra: tuple[str, ...], name: str
 ) -> Tool | None:
     """The command as an image has it, by its name or its path."""

@@ -52,7 +52,7 @@ class Trace(APIView):
     )
     def get(self, request: Request, trace: str) -> Any:
         """The file: gzip JSON lines, header first."""
-        file = _found(lambda: _archive(request).file(trace))
+        file = _or_404(lambda: _archive(request).file(trace))
         return FileResponse(
             file.open("rb"), as_attachment=True, filename=file.name, content_type="application/gzip"
         )
@@ -60,7 +60,7 @@ class Trace(APIView):
     @extend_schema(responses={204: None}, operation_id="trace_remove")
     def delete(self, request: Request, trace: str) -> Response:
         """Remove a saved trace."""
-        _found(lambda: _archive(request).remove(trace))
+        _or_404(lambda: _archive(request).remove(trace))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -68,7 +68,7 @@ class TraceBookmarks(APIView):
     @extend_schema(responses=serializers.BookmarksSerializer, operation_id="trace_bookmarks_read")
     def get(self, request: Request, trace: str) -> Response:
         """The bookmarks of a saved trace."""
-        saved = _found(lambda: _archive(request).get(trace))
+        saved = _or_404(lambda: _archive(request).get(trace))
         return Response({"bookmarks": saved.header.get("bookmarks", [])})
 
     @extend_schema(
@@ -79,7 +79,7 @@ class TraceBookmarks(APIView):
     def put(self, request: Request, trace: str) -> Response:
         """The bookmarks of a saved trace, instead of those it has."""
         kept = _archive(request)
-        saved = _found(lambda: kept.get(trace))
+        saved = _or_404(lambda: kept.get(trace))
         kept.mark(trace, _given(request, saved.header["last"]))
         return Response(kept.get(trace).summary())
 
@@ -120,7 +120,7 @@ class TraceRecords(APIView):
         """Records of a saved trace."""
         first, limit = from_and_limit(request)
         kept = _archive(request)
-        saved = _found(lambda: kept.get(trace))
+        saved = _or_404(lambda: kept.get(trace))
         records, last = kept.records(trace, first, limit)
         return records_answer(records, last, saved.header["last"], saved.header)
 
@@ -158,7 +158,7 @@ def _given(request: Request, last: int) -> list[dict[str, Any]]:
         raise reading.TraceError(str(error)) from error
 
 
-def _found(look: Any) -> Any:
+def _or_404(look: Any) -> Any:
     try:
         return look()
     except reading.TraceError as error:

@@ -57,15 +57,15 @@ def run(names: list[str], results: str = "") -> dict[str, Any]:
                 f"[{number}/{len(wanted)}] {name}: {verdict}{again} {json.dumps(result)}\n"
             )
             sys.stderr.flush()
-    found = {name: kept.found[name] for name in wanted}
-    missed = [name for name, result in found.items() if not _holds(result)]
+    kept_figures = {name: kept.found[name] for name in wanted}
+    missed = [name for name, result in kept_figures.items() if not _holds(result)]
     return {
         "bench": "attack",
-        "attacks": len(found),
+        "attacks": len(kept_figures),
         "missed": missed,
-        "get_p99_ms": max(result["get_p99_ms"] for result in found.values()),
-        "rss_mib": max(result["rss_mib"] for result in found.values()),
-        "of_each": found,
+        "get_p99_ms": max(result["get_p99_ms"] for result in kept_figures.values()),
+        "rss_mib": max(result["rss_mib"] for result in kept_figures.values()),
+        "of_each": kept_figures,
         "machine": machine.describe(),
     }
 

@@ -30,7 +30,7 @@ async def add(session: Session) -> None:
     await session.connect()
     name, urls = session.words[0], listed.split(",")
     made = session.server.members.add(name, urls, learner=session.flag("learner"))
-    _told(session, f"added {made.id:x}")
+    _record(session, f"added {made.id:x}")
     header = session.header(revision=False)
     answer = {"header": header, "member": _shown(made), "members": _all(session)}
     session.show("member add", answer)
@@ -78,7 +78,7 @@ async def move_leader(session: Session) -> None:
     if all(session.member_at(endpoint).id != leader.id for endpoint in endpoints):
         raise Exit(BAD_ARGS, f"no leader endpoint given at [{' '.join(endpoints)}]")
     members.lead(target)
-    _told(session, f"leader {target:x}, term {members.term}")
+    _record(session, f"leader {target:x}, term {members.term}")
     session.say(f"Leadership transferred from {leader.id:x} to {target:x}")
 
 
@@ -99,13 +99,13 @@ async def _named(session: Session, *, needs_urls: bool = False) -> int:
 
 def _changed(session: Session, what: str, member: int, change: Any, *given: Any) -> None:
     change(*given)
-    _told(session, f"{what} {member:x}")
+    _record(session, f"{what} {member:x}")
     header = session.header(revision=False)
     answer = {"header": header, "members": _all(session), "id": member}
     session.show(f"member {what}", answer)
 
 
-def _told(session: Session, text: str) -> None:
+def _record(session: Session, text: str) -> None:
     """A change of the membership is work that the trace shows, though it writes no key."""
     with session.server.work(session.line) as work:
         work.outcome = f"{text}: {len(session.server.members.all)} members"

@@ -38,10 +38,10 @@ def parse(options: Options) -> flags.Flags:
         raise flags.FlagError(f"{error}{_hint(str(error))}") from error
 
 
-def _hint(said: str) -> str:
+def _hint(error: str) -> str:
     """Suggests a known flag for an unknown one."""
-    unknown = said.removeprefix("unknown flag: --")
-    if unknown == said:
+    unknown = error.removeprefix("unknown flag: --")
+    if unknown == error:
         return ""
     import difflib  # needed only after a typing error
 

@@ -153,7 +153,7 @@ def take_data_dir(data_dir: Path) -> int:
     deadline = time.monotonic() + LOCK_WAIT_SECONDS
     while not _locked(lock):
         holder = os.pread(lock, 20, 0).decode()
-        if _lives(holder) or time.monotonic() > deadline:
+        if _is_running(holder) or time.monotonic() > deadline:
             os.close(lock)
             raise StartError(
                 f"the data directory {data_dir} is in use by another demo (pid {holder}); "
@@ -185,7 +185,7 @@ def _locked(lock: int) -> bool:
     return True
 
 
-def _lives(pid: str) -> bool:
+def _is_running(pid: str) -> bool:
     """Reports whether the edge that took the lock runs; if not, its worker is about to end."""
     try:
         os.kill(int(pid), 0)

@@ -146,9 +146,9 @@ def moment(cluster: str, revision: int) -> dict[str, Any]:
     state = backend.load()
     if state is None:
         return {"moment": None, "oldest": 0, "newest": 0}
-    found = moments.at_revision(backend, revision, state.seq)
-    if found is not None and found.revision >= state.compacted:
-        return {"moment": found._asdict(), "oldest": None, "newest": state.revision}
+    moment = moments.at_revision(backend, revision, state.seq)
+    if moment is not None and moment.revision >= state.compacted:
+        return {"moment": moment._asdict(), "oldest": None, "newest": state.revision}
     oldest = max(state.compacted, moments.oldest_revision(backend, state.seq))
     return {"moment": None, "oldest": oldest, "newest": state.revision}
 

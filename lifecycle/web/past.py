@@ -123,5 +123,5 @@ def _read(cluster: str, first: int, last: int) -> fanout.Frame | None:
         records, end = storage.read_records(cluster, first, last, READ_RECORDS_MAX)
     if not records:
         return None
-    found = seqs.decode(b"[" + records + b"]")[0].seq
-    return fanout.Frame(found, end, f'{{"records":[{records.decode()}]}}')
+    first_seq = seqs.decode(b"[" + records + b"]")[0].seq
+    return fanout.Frame(first_seq, end, f'{{"records":[{records.decode()}]}}')

@@ -107,7 +107,7 @@ async def _portforward(request: Request) -> Outcome:
         return await cluster.egress.nodes.dial(pod, port)
 
     forward = Forward(upgrade, pod, ports, request.span, dial)
-    await cluster.probe.hop("stream", "open", _told("portforward", upgrade, ports=ports))
+    await cluster.probe.hop("stream", "open", _detail("portforward", upgrade, ports=ports))
     return Outcome(101, headers=upgrade.headers, stream=forward)
 
 
@@ -138,7 +138,7 @@ async def _open(request: Request, start: Callable[[], Awaitable[Process]]) -> Ou
     session = Session(kind, upgrade, **wants, tty=tty, span=request.span, start=start)
     command = options.get("command")
     streams = [name for name, wanted in wants.items() if wanted] + ["tty"] * tty
-    detail = _told(kind, upgrade, streams=streams)
+    detail = _detail(kind, upgrade, streams=streams)
     if command:
         detail["command"] = [word[:_WORD_MAX] for word in command[:_WORDS_MAX]]
     await cluster.probe.hop("stream", "open", detail)
@@ -221,7 +221,7 @@ def _check_ports(call: Call) -> None:
             raise upgrades.Refused(400, f'port "{text}" must be > 0')
 
 
-def _told(kind: str, upgrade: upgrades.Upgrade, **more: object) -> Object:
+def _detail(kind: str, upgrade: upgrades.Upgrade, **more: object) -> Object:
     carrier = {
         upgrades.WEBSOCKET: "WebSocket",
         upgrades.SPDY: "SPDY/3.1",

@@ -147,9 +147,9 @@ class OpenApi:
             for service in self._services.remote.values()
         )
         return {
-            document.path.strip("/"): said.openapi
-            for document, said in known
-            if said and said.openapi
+            document.path.strip("/"): text.openapi
+            for document, text in known
+            if text and text.openapi
         }
 
     def _custom_versions(self) -> list[tuple[str, str]]:

@@ -198,8 +198,8 @@ def _row_of(form: str, release: Release) -> forms.Row:
         return write
 
     def rearranged(obj: Object, now: int) -> list[Any]:
-        cells = write(obj, now)
-        return [cells[place] for place in places]
+        row = write(obj, now)
+        return [row[place] for place in places]
 
     return rearranged
 

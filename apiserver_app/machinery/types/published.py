@@ -101,8 +101,8 @@ class _Texts(msgspec.Struct, gc=False):
 @functools.lru_cache(maxsize=64)
 def description(version: Release, definition: str, field: str) -> str:
     """What a version publishes of a field. Reads the whole document: a few are asked for, once."""
-    found = msgspec.json.decode(path_of(version).read_bytes(), type=_Texts).defs[definition]
-    return (found.properties or {})[field].description
+    schema = msgspec.json.decode(path_of(version).read_bytes(), type=_Texts).defs[definition]
+    return (schema.properties or {})[field].description
 
 
 @functools.lru_cache(maxsize=4)

@@ -215,11 +215,11 @@ def _table(items: Sequence[Object]) -> Object:
         "apiVersion": "meta.k8s.io/v1",
         "metadata": {},
         "columnDefinitions": columns,
-        "rows": [{"cells": _cells(item), "object": item} for item in items],
+        "rows": [{"cells": _row(item), "object": item} for item in items],
     }
 
 
-def _cells(metrics: Object) -> list[Any]:
+def _row(metrics: Object) -> list[Any]:
     parts = (
         [metrics["usage"]]
         if "usage" in metrics

@@ -60,7 +60,7 @@ def end_of(pod: Object) -> int:
             if container["name"] in sidecars
         ),
     ]
-    times = list(_ends(statuses))
+    times = list(_end_times(statuses))
     if times and len(times) == len(statuses):
         return max(times)
     ready = conditions.find(status, "Ready")
@@ -73,7 +73,7 @@ def end_of(pod: Object) -> int:
     return meta.parse_time(metadata["creationTimestamp"])
 
 
-def _ends(statuses: Iterable[Object]) -> Iterable[int]:
+def _end_times(statuses: Iterable[Object]) -> Iterable[int]:
     for item in statuses:
         ended = ((item.get("state") or {}).get("terminated") or {}).get("finishedAt")
         if ended:

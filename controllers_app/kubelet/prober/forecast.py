@@ -95,19 +95,19 @@ def _startup(probe: Object, image: Image) -> Iterator[Moment]:
 def _readiness(probe: Object, image: Image, begins: float) -> Iterator[Moment]:
     """Fails until the container is ready, and again once it becomes unready."""
     turns = image.unready_after_seconds
-    ends = NEVER if turns is None else turns
+    last = NEVER if turns is None else turns
     ready, good, bad = False, 0, 0
     for seconds in _times(probe, begins):
-        if image.ready_seconds <= seconds < ends:
+        if image.ready_seconds <= seconds < last:
             good, bad = good + 1, 0
             if not ready and good >= (probe.get("successThreshold") or 1):
                 ready = True
                 yield Moment(seconds, READY, READINESS)
-                if ends == NEVER:
+                if last == NEVER:
                     return
         else:
             good, bad = 0, bad + 1
-            final = seconds >= ends or image.ready_seconds == NEVER
+            final = seconds >= last or image.ready_seconds == NEVER
             yield Moment(seconds, UNHEALTHY, READINESS, endless=final and bad > 1 and not ready)
             if ready and bad >= (probe.get("failureThreshold") or 3):
                 ready = False

@@ -59,12 +59,12 @@ class Mounter:
         for reference in pod["spec"].get("imagePullSecrets") or ():
             name = reference.get("name")
             try:
-                found = not name or await self._references.get(
+                resolved = not name or await self._references.get(
                     "secrets", meta.namespace_of(pod), name
                 )
             except NotSynced:
-                found = None
-            if not found:
+                resolved = None
+            if not resolved:
                 missing.append(name)
         return missing
 

@@ -161,7 +161,7 @@ class VolumeBinding(VolumePlugin):
     async def pre_bind(self, todo: Decision, pod: PodInfo, node: str) -> None:
         await self.volumes.bind(pod.key, todo, node)
 
-    def told(self, todo: Decision) -> Object:
+    def detail(self, todo: Decision) -> Object:
         return todo.detail()
 
     def hint(self, event: ClusterEvent, pod: PodInfo) -> bool:

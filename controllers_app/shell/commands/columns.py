@@ -36,7 +36,7 @@ async def tr(call: Call) -> int:
     if max(map(len, args)) > LETTERS_MAX:
         raise CommandError("tr: argument too long", 1)
     table = _table(flags, args)
-    squeezed = frozenset(_letters(args[-1])) if "s" in flags else frozenset()
+    squeezed = frozenset(_chars(args[-1])) if "s" in flags else frozenset()
     before = ""
     while data := await call.io.stdin.line():
         await call.work(2 + len(data) // LETTERS * 4)
@@ -52,13 +52,13 @@ async def tr(call: Call) -> int:
 
 
 def _table(flags: dict[str, str], args: list[str]) -> _Table:
-    first = _letters(args[0])
+    first = _chars(args[0])
     same: dict[int, str | int | None] = {ord(letter): letter for letter in first}
     if "d" in flags:
         return _Table(same, None) if "c" in flags else _Table(dict.fromkeys(same))
     if len(args) < 2:
         return _Table({})
-    second = _letters(args[1]) or " "
+    second = _chars(args[1]) or " "
     if "c" in flags:
         return _Table(same, second[-1])
     places: dict[int, str | int | None] = {}
@@ -67,7 +67,7 @@ def _table(flags: dict[str, str], args: list[str]) -> _Table:
     return _Table(places)
 
 
-def _letters(text: str) -> str:
+def _chars(text: str) -> str:
     names = {
         "[:upper:]": "A-Z",
         "[:lower:]": "a-z",

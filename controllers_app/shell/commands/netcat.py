@@ -103,7 +103,7 @@ async def _talked(call: Call, socket: Socket) -> int:
 
     kernel = call.runner.kernel
     hearing = kernel.branch(f"{call.machine.lane} nc", hear())
-    saying = kernel.branch(f"{call.machine.lane} nc", _said(call, socket))
+    saying = kernel.branch(f"{call.machine.lane} nc", _send_input(call, socket))
     try:
         while not closed or parts:
             await call.runner.until(lambda: bool(parts or closed))
@@ -116,7 +116,7 @@ async def _talked(call: Call, socket: Socket) -> int:
     return 0
 
 
-async def _said(call: Call, socket: Socket) -> None:
+async def _send_input(call: Call, socket: Socket) -> None:
     """The client's input, then that it ends."""
     try:
         while data := await call.io.stdin.line():

@@ -73,9 +73,9 @@ def here(root: Path) -> Made:
         sheet = joining.sheet(root, SHEET)
     except (scripts.Unreadable, OSError, UnicodeDecodeError) as error:
         return Made(refused=str(error))
-    texts = {name: one.text for name, one in joined.items()} | {SHEET: sheet}
+    texts = {name: joint.text for name, joint in joined.items()} | {SHEET: sheet}
     addresses = Addresses(*(_address(name, texts[name]) for name in (SCRIPT, SHEET)))
-    texts |= {name + MAP: one.source_map(PREFIX) for name, one in joined.items()}
+    texts |= {name + MAP: joint.source_map(PREFIX) for name, joint in joined.items()}
     return Made({name: _pack(text) for name, text in texts.items()}, addresses)
 
 

@@ -50,14 +50,14 @@ class StaticFiles:
         method, path = scope["method"], scope["raw_path"].decode("ascii")
         name = unquote(path[len(PREFIX) :])
         if method not in ("GET", "HEAD"):
-            found = answers.messages_of(errors.method_not_allowed("", "static", method.lower()))
+            answer = answers.messages_of(errors.method_not_allowed("", "static", method.lower()))
         elif name.startswith(making.JOINED):
             # whoever comes first waits until it is made, nobody else
             name = name.removeprefix(making.JOINED)
-            found = _made(name, await asyncio.to_thread(self.made.find, name), scope)
+            answer = _made(name, await asyncio.to_thread(self.made.find, name), scope)
         else:
-            found = self._answer(name, scope)
-        for message in found:
+            answer = self._answer(name, scope)
+        for message in answer:
             await send(message)
 
     def _answer(self, name: str, scope: dict[str, Any]) -> Messages:

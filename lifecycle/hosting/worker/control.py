@@ -103,19 +103,19 @@ class Controls:
     # -- the clock ------------------------------------------------------------------------------
 
     def _pause(self, host: ClusterHost, args: Args) -> None:
-        self._told(host, "pause", {})
+        self._record(host, "pause", {})
         host.pause()
 
     def _resume(self, host: ClusterHost, args: Args) -> None:
-        self._told(host, "resume", {})
+        self._record(host, "resume", {})
         host.resume()
 
     def _step(self, host: ClusterHost, args: Args) -> None:
-        self._told(host, "step", {})
+        self._record(host, "step", {})
         host.step("hop")
 
     def _step_request(self, host: ClusterHost, args: Args) -> None:
-        self._told(host, "step_request", {})
+        self._record(host, "step_request", {})
         host.step("request")
 
     def _speed(self, host: ClusterHost, args: Args) -> None:
@@ -123,7 +123,7 @@ class Controls:
             mode, speed = parse_speed(args.get("speed"))
         except ValueError as error:
             raise ControlError(str(error)) from error
-        self._told(host, "speed", {"mode": mode, "speed": speed})
+        self._record(host, "speed", {"mode": mode, "speed": speed})
         host.set_speed(mode, speed)
         host.cluster.recorder.tell("clock", mode, speed, span=0)
 
@@ -132,7 +132,7 @@ class Controls:
         if not isinstance(wanted, list) or len(wanted) > BREAKPOINTS_MAX:
             raise ControlError(f"set must be a list of at most {BREAKPOINTS_MAX} breakpoints")
         parsed = tuple(_breakpoint(item) for item in wanted)
-        self._told(host, "breakpoints", {"set": wanted})
+        self._record(host, "breakpoints", {"set": wanted})
         recorder = host.cluster.recorder
         recorder.arm(stepping=recorder.stepping, breakpoints=parsed)
 
@@ -144,7 +144,7 @@ class Controls:
             known = ", ".join(host.cluster.roles)
             raise ControlError(f'there is no role "{name}"; there are: {known}')
         component = str(args.get("component", ""))
-        self._told(host, "role", {"role": name, "do": do, "component": component})
+        self._record(host, "role", {"role": name, "do": do, "component": component})
         try:
             host.cluster.role(name, do, component=component)
         except ValueError as error:
@@ -158,7 +158,7 @@ class Controls:
             raise ControlError(f'the API server can be asked to start or stop, not to "{do}"')
         if (life.state, do) not in lives.TRANSITIONS:
             raise ControlError(f"cannot {do} the API server: it is {life.state}")
-        self._told(host, "apiserver", {"do": do})
+        self._record(host, "apiserver", {"do": do})
         act()
 
     def _reset(self, host: ClusterHost, args: Args) -> None:
@@ -188,7 +188,7 @@ class Controls:
         if times and len(faults) >= FAULTS_MAX:
             raise ControlError(f"there are {FAULTS_MAX} faults already")
         detail = {"resource": resource, "op": op, "times": times, "message": message}
-        self._told(host, "fault", detail)
+        self._record(host, "fault", detail)
         if times:
             faults.append(generic.Fault(message[:FAULT_CHARACTERS_MAX], resource, op, times))
         else:
@@ -199,7 +199,7 @@ class Controls:
         line, stdin = str(args.get("command", "")), str(args.get("stdin", ""))
         if len(line) + len(stdin) > CONSOLE_CHARACTERS_MAX:
             raise ControlError(f"a command has at most {CONSOLE_CHARACTERS_MAX} characters")
-        self._told(host, "console", {"command": line, "stdin": stdin})
+        self._record(host, "console", {"command": line, "stdin": stdin})
         answer = processes.console(_looked_at(host.cluster.etcd), line, stdin)
         return {**answer, "revision": host.cluster.store.revision}
 
@@ -237,7 +237,7 @@ class Controls:
         except KeyError as error:
             raise ControlError("no request begins with that record") from error
 
-    def _told(self, host: ClusterHost, action: str, detail: Args) -> None:
+    def _record(self, host: ClusterHost, action: str, detail: Args) -> None:
         host.untouched &= action not in TOUCHING
         host.input_now("control", [action, detail])
         host.cluster.recorder.tell("control", action, detail, span=0)

@@ -146,7 +146,7 @@ class Forks:
         if type(seed) is not int or not 0 <= seed <= SEED_MAX:
             raise ControlError(f"seed must be a number from 0 to {SEED_MAX}")
         title = str(args.get("title") or "")[:TITLE_CHARACTERS_MAX]
-        fork = Fork(self._name(host), host.cluster.name, *_told(moment), seed, title)
+        fork = Fork(self._name(host), host.cluster.name, *_place_of(moment), seed, title)
         past = [bookmark for bookmark in args.get("bookmarks", ()) if bookmark["seq"] <= fork.seq]
         return self._begin(fork, self._make(fork, host), past)
 
@@ -197,8 +197,8 @@ class Forks:
             self._origin.stage = ""
         if name in self._hosts:
             self._hosts[name].stage = stage
-        for one in [fork.name for fork in self._forks.values() if fork.cluster == name]:
-            self._end(one, stage)
+        for forked in [fork.name for fork in self._forks.values() if fork.cluster == name]:
+            self._end(forked, stage)
         self._drop(name)
         del self._forks[name]
         del self._bookmarks[name]
@@ -365,5 +365,5 @@ def _state(fork: Fork, host: ClusterHost) -> ClusterState:
     )
 
 
-def _told(moment: moments.Moment) -> tuple[int, int, int]:
+def _place_of(moment: moments.Moment) -> tuple[int, int, int]:
     return moment.seq, moment.revision, moment.t

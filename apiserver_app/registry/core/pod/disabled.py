@@ -159,10 +159,10 @@ def _without_files(spec: Spec) -> Spec:
         if not _reads_files(container):
             return container
         variables = [
-            {**one, "valueFrom": _less(one["valueFrom"], "fileKeyRef")}
-            if "fileKeyRef" in (one.get("valueFrom") or {})
-            else one
-            for one in container["env"]
+            {**variable, "valueFrom": _less(variable["valueFrom"], "fileKeyRef")}
+            if "fileKeyRef" in (variable.get("valueFrom") or {})
+            else variable
+            for variable in container["env"]
         ]
         return {**container, "env": variables}
 

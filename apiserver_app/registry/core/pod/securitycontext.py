@@ -105,8 +105,8 @@ def host_users(
         if spec.get(field):
             errs.append(errors.forbidden_value(f"{path}.{printed}", text))
     for group in ("initContainers", "containers", "ephemeralContainers") if late else ():
-        for index, one in enumerate(spec.get(group) or ()):
-            if one.get("volumeDevices"):
+        for index, container in enumerate(spec.get(group) or ()):
+            if container.get("volumeDevices"):
                 at = f"{path}.{group}[{index}].volumeDevices"
                 errs.append(errors.forbidden_value(at, text))
 

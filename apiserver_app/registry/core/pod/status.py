@@ -91,7 +91,7 @@ def _stays_terminated(
     status: Status, before: Status, spec: Status, group: str, errs: list[FieldError]
 ) -> None:
     """Refuses to restart a container that terminated for good."""
-    names = {one.get("name"): one for one in spec.get(_SPECS[group]) or ()}
+    names = {container.get("name"): container for container in spec.get(_SPECS[group]) or ()}
     for index, container in enumerate(before.get(group) or ()):
         ended = (container.get("state") or {}).get("terminated")
         if ended is None:

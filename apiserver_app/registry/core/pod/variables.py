@@ -113,7 +113,9 @@ def file_volumes(spec: Source, path: str, errs: list[FieldError]) -> None:
                     continue
                 name = reference.get("volumeName") or ""
                 at = f"{path}.{group}[{index}].env[{position}].valueFrom.fileKeyRef.volumeName"
-                volumes = [one for one in spec.get("volumes") or () if one.get("name") == name]
+                volumes = [
+                    volume for volume in spec.get("volumes") or () if volume.get("name") == name
+                ]
                 if not volumes:
                     errs.append(errors.not_found_value(at, name))
                 elif volumes[-1].get("emptyDir") is None:
