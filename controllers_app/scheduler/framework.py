@@ -9,8 +9,7 @@ Models kubernetes pkg/scheduler/framework/interface.go, runtime/framework.go and
 from __future__ import annotations
 
 import itertools
-import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -244,7 +243,7 @@ class Filters:
                 if len(passed) >= enough:
                     break
         out.looked_at = turned[: len(verdicts)]
-        out.judged = [(out.looked_at, verdicts)]
+        out.judged = [(out.looked_at, range(len(verdicts)), verdicts.__getitem__)]
 
     def _find_by_kind(
         self,
@@ -261,17 +260,17 @@ class Filters:
             for kind in here:
                 if kind not in known:
                     known[kind] = self.refusal(some[kinds.index(kind)])
-            passed, verdicts = some, None
-            if any(map(known.__getitem__, here)):
-                verdicts = [*map(known.__getitem__, kinds)]
-                passed = [*itertools.compress(some, map(operator.not_, verdicts))]
+            passed = some
+            good = {kind for kind in here if known[kind] is None}
+            if len(good) < len(here):
+                passed = [*itertools.compress(some, map(good.__contains__, kinds))] if good else []
             missing = enough - len(out.feasible)
             if len(passed) >= missing:  # the rest is not asked
                 some = some[: some.index(passed[missing - 1]) + 1]
+            if len(good) < len(here):
+                out.judged.append((some, kinds, known.__getitem__))
             out.feasible += passed[:missing]
             out.looked_at += some
-            if verdicts is not None:
-                out.judged.append((some, verdicts))
             if len(passed) >= missing:
                 return
 
@@ -324,7 +323,8 @@ def _decisive(labels: Iterable[Iterable[str] | None]) -> list[str] | None:
 
 
 Verdict = tuple[str, No] | None  # (plugin, refusal); None of a node that passed
-Judged = tuple[Sequence[NodeInfo], Sequence[Verdict]]  # nodes some of which were refused
+# nodes some of which were refused, the kind of each, and what became of a kind
+Judged = tuple[Sequence[NodeInfo], Sequence[Any], Callable[[Any], Verdict]]
 
 
 @dataclass(slots=True)
@@ -354,8 +354,8 @@ class Filtered:
         return len(self.looked_at) - len(self.feasible)
 
     def _refusals(self) -> Iterator[tuple[str, tuple[str, No]]]:
-        for nodes, verdicts in self.judged:
-            for node, verdict in zip(nodes, verdicts, strict=False):
+        for nodes, kinds, verdict_of in self.judged:
+            for node, verdict in zip(nodes, map(verdict_of, kinds), strict=False):
                 if verdict is not None:
                     yield node.name, verdict
 
@@ -434,7 +434,7 @@ def _refused(
 ) -> Filtered:
     """Nothing is to be asked of the nodes: all are turned down by one plugin for one reason."""
     nodes = list(cache.order())
-    judged: list[Judged] = [(nodes, [(name, no)] * len(nodes))]
+    judged: list[Judged] = [(nodes, range(len(nodes)), lambda _kind: (name, no))]
     ran = [*(plugin.name for plugin, _ in active), name]
     return Filtered([], judged, ran, skipped, len(nodes), nodes, refused=(name, no))
 
