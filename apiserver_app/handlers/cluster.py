@@ -191,7 +191,7 @@ class ClusterContext(msgspec.Struct):
     def selection(
         self, info: ResourceInfo, namespace: str, label_text: str, field_text: str, name: str = ""
     ) -> Selection:
-        """Parsed selectors; 400 in upstream's words when they are none.
+        """Parsed selectors; 400 in upstream's words when they do not parse.
 
         A name, which the request was authorized for, selects that object only. Models
         staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go (ListResource).

@@ -83,7 +83,7 @@ def preempt(pod: PodInfo, filtered: Filtered, world: World) -> Outcome:
 def _dry_run(
     pod: PodInfo, filtered: Filtered, world: World
 ) -> tuple[list[Candidate], dict[str, No]]:
-    """Candidates, those that violate no budget first, and why other nodes are none."""
+    """Candidates, those that violate no budget first, and why other nodes are not candidates."""
     nodes = [
         world.cache.nodes[name]
         for name, (_, no) in filtered.failed.items()

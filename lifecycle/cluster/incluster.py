@@ -1,7 +1,7 @@
 """The API server as containers reach it: a request from a pod, through every gate.
 
 A container's request is one from outside of the components: nothing is known of its sender but
-what it presents. What a watch says is given when it ends, since who asks takes whole answers.
+what it presents. What a watch says is given when it ends, since callers take whole answers.
 """
 
 from __future__ import annotations

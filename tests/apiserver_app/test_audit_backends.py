@@ -160,7 +160,7 @@ def test_what_is_too_big_loses_its_objects_first() -> None:
     assert "requestObject" in event
 
 
-def test_the_log_is_told_of_deprecated_kinds_and_of_issued_tokens() -> None:
+def test_the_log_names_deprecated_kinds_and_issued_tokens() -> None:
     log = Log(HEAD + ADMIN)
     [event] = log.of("GET", "/api/v1/componentstatuses")
     assert event["annotations"]["k8s.io/deprecated"] == "true"

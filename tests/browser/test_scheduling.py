@@ -59,7 +59,7 @@ def test_filters_and_scores_are_those_of_the_trace(look: Look, demo: Demo) -> No
     expect(scores.get_by_role("img", name="winner")).to_have_count(1)
 
 
-def test_a_pod_that_fits_nowhere_is_told_of_by_the_idle_scheduler(
+def test_a_pod_that_fits_nowhere_is_reported_by_the_idle_scheduler(
     look: Look, demo: Demo, kubectl: Kubectl
 ) -> None:
     kubectl("run", "lost", "--image=nginx", '--overrides={"spec":{"nodeSelector":{"a":"b"}}}')

@@ -78,7 +78,7 @@ BAD_TRACES = {
 
 
 @pytest.mark.parametrize("what", BAD_TRACES)
-def test_a_trace_that_is_none(tmp_path: Path, cluster: Demo, what: str) -> None:
+def test_a_file_that_is_no_trace(tmp_path: Path, cluster: Demo, what: str) -> None:
     file = tmp_path / "bad.trace"
     file.write_bytes(BAD_TRACES[what])
     done = manage("trace", "validate", str(file))

@@ -76,7 +76,7 @@ MANY_ERRORS: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", MANY_ERRORS)
-def test_the_first_thousand_errors_are_told_of(session: Session, what: str) -> None:
+def test_the_first_thousand_errors_are_reported(session: Session, what: str) -> None:
     path, body = MANY_ERRORS[what]
     with at_most(CALLS_FOR_EACH * MANY):
         answer = session.request("POST", path, body)
@@ -112,7 +112,7 @@ def test_errors_that_show_all_owners_are_few(session: Session) -> None:
     assert answer.json()["message"].endswith(f", {errors.AND_MORE}]")
 
 
-def test_fewer_are_told_of_whole(session: Session) -> None:
+def test_fewer_errors_are_all_reported(session: Session) -> None:
     labels = {f"a {n}": "v" for n in range(errors.FIELD_ERRORS_MAX)}
     status = session.request("POST", CONFIGMAPS, with_metadata(labels=labels)).json()
     assert len(status["details"]["causes"]) == errors.FIELD_ERRORS_MAX

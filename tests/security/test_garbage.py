@@ -46,7 +46,7 @@ def start(folder: Path) -> None:
 
 @pytest.mark.parametrize("what", GARBAGE)
 @pytest.mark.parametrize("name", ["ca.crt", "ca.key", "apiserver.crt", "student.key", "sa.key"])
-def test_a_key_or_certificate_that_is_none(folder: Path, name: str, what: str) -> None:
+def test_a_file_that_is_no_key_or_certificate(folder: Path, name: str, what: str) -> None:
     (folder / "pki" / name).write_bytes(GARBAGE[what])
     with pytest.raises(preparation.StartError) as refused:
         start(folder)
@@ -68,7 +68,7 @@ def test_a_key_or_certificate_that_is_none(folder: Path, name: str, what: str) -
         (b"", "has no token of token-user"),
     ],
 )  # fmt: skip
-def test_a_file_of_static_tokens_that_is_none(folder: Path, text: bytes, told: str) -> None:
+def test_a_file_that_holds_no_static_tokens(folder: Path, text: bytes, told: str) -> None:
     (folder / "tokens.csv").write_bytes(text)
     with pytest.raises(preparation.StartError) as refused:
         start(folder)

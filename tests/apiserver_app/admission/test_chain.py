@@ -46,7 +46,7 @@ def test_pod_is_asked_about_in_both_phases_and_each_plugin_says_why(cluster: Clu
     assert why["ServiceAccount"] == "runs as default: 4 changes"
 
 
-def test_who_was_not_concerned_is_told_of_once_a_phase(cluster: Cluster) -> None:
+def test_plugins_that_were_not_concerned_are_recorded_once_a_phase(cluster: Cluster) -> None:
     cluster.send("pods", pod())
 
     skipped = [one for one in cluster.told if one.verdict == "skip"]
@@ -61,7 +61,7 @@ def test_who_was_not_concerned_is_told_of_once_a_phase(cluster: Cluster) -> None
     ]
 
 
-def test_everything_told_of_a_phase_covers_every_plugin_of_that_phase(cluster: Cluster) -> None:
+def test_the_records_of_a_phase_cover_every_plugin_of_that_phase(cluster: Cluster) -> None:
     cluster.send("configmaps", {"metadata": {"name": "a", "namespace": "default"}})
 
     for phase, kind in (("mutating", "mutates"), ("validating", "validates")):

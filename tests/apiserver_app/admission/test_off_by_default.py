@@ -180,7 +180,7 @@ def test_pod_that_asks_for_something_tolerates_memory_pressure() -> None:
     assert "tolerations" not in cluster.send("pods", pod())["spec"]
 
 
-def test_who_asks_for_a_device_tolerates_its_nodes() -> None:
+def test_a_pod_that_requests_a_device_tolerates_its_nodes() -> None:
     cluster = Cluster("1.33", "ExtendedResourceToleration")
     wanted = {"requests": {"example.com/gpu": "1", "a.io/fpga": "1", "cpu": "1"}}
     made = cluster.send("pods", pod(containers=[{"name": "a", "resources": wanted}]))

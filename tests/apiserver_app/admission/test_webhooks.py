@@ -34,7 +34,7 @@ def refused(lab: Lab, name: str = "one", query: str = "") -> str:
 # -- what they may do -----------------------------------------------------------------------------
 
 
-def test_a_mutating_webhooks_patch_makes_the_object_and_is_told_of(lab: Lab) -> None:
+def test_a_mutating_webhooks_patch_makes_the_object_and_is_recorded(lab: Lab) -> None:
     lab.serve("mark", lambda request: patch(label("marked", "yes")))
     lab.configure("mutating", "mark", lab.hook("mark"))
     _, stored = send(lab)

@@ -125,7 +125,7 @@ def test_a_watch_sees_what_was_converted_in_order(session: Session, webhook: Web
     ]
 
 
-def test_a_webhook_that_refuses_or_lies_is_told_of(session: Session, webhook: Webhook) -> None:
+def test_a_webhook_that_refuses_or_lies_is_reported(session: Session, webhook: Webhook) -> None:
     session.request("POST", CRONTABS, crontab("one"))
     webhook.answers = {"result": {"status": "Failure", "message": "no way"}}
     answer = session.request("GET", f"{BETA}/one")

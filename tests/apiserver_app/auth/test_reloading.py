@@ -162,7 +162,7 @@ def test_an_issuer_nobody_reaches_leaves_the_old_ones_and_is_tried_again() -> No
          "anonymous: Forbidden: changed from initial configuration file"),
     ],
 )  # fmt: skip
-def test_issuers_that_cannot_be_are_told_of_in_upstreams_words(
+def test_impossible_issuers_are_reported_in_upstreams_words(
     text: str, message: str, why: str
 ) -> None:
     run = shared()

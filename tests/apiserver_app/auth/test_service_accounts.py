@@ -96,7 +96,7 @@ def test_the_node_of_a_pods_token_may_be_gone(
     assert user.extra["authentication.kubernetes.io/node-name"] == ("n",)
 
 
-def test_an_extended_token_is_told_of_once_it_would_have_ended(
+def test_an_extended_token_is_reported_once_it_would_have_ended(
     accounts: ServiceAccounts, keys: pki.Pki
 ) -> None:
     signer = tokens.Tokens(keys.service_account_key)

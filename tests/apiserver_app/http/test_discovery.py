@@ -164,7 +164,7 @@ def test_root_lists_every_group_version(served: discovery.Discovery) -> None:
     assert {"/api", "/api/v1", "/apis/apps/v1", "/openapi/v3", "/version"} <= set(paths)
 
 
-def test_discovery_answers_yaml_to_who_asks_for_it(served: discovery.Discovery) -> None:
+def test_discovery_answers_yaml_to_clients_that_accept_it(served: discovery.Discovery) -> None:
     document = served.document("/apis/apps", "application/yaml")
     assert document is not None
     assert document.body.startswith(b"apiVersion: v1\nkind: APIGroup\n")

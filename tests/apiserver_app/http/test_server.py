@@ -32,7 +32,7 @@ def test_people_get_indented_json(session: Session) -> None:
     assert plain.text.startswith(b'{"kind"')
 
 
-def test_yaml_is_sent_to_who_asks_for_it(session: Session) -> None:
+def test_yaml_is_sent_to_clients_that_accept_it(session: Session) -> None:
     answer = session.request("GET", f"{CONFIGMAPS}/a", headers={"accept": "application/yaml"})
     assert header(answer, "Content-Type") == ["application/yaml"]
     assert answer.text.startswith(b"apiVersion: v1\n")

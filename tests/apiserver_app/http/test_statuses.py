@@ -23,7 +23,7 @@ def test_refusal_that_may_be_tried_again_says_when() -> None:
     assert orjson.loads(body)["details"]["retryAfterSeconds"] == 3
 
 
-def test_refusal_is_yaml_for_who_asks_for_it() -> None:
+def test_refusal_is_yaml_for_clients_that_accept_it() -> None:
     _, headers, body = statuses.render(errors.unauthorized(), Accepted("application/yaml"))
     assert headers == [("Content-Type", "application/yaml")]
     assert body.startswith(b"apiVersion: v1\ncode: 401\nkind: Status\n")

@@ -137,7 +137,7 @@ def test_a_new_schedule_begins_with_its_next_moment(lab: Lab) -> None:
     assert len(lab.names("jobs.batch")) >= 1
 
 
-def test_a_schedule_that_never_comes_round_is_told_of(lab: Lab) -> None:
+def test_a_schedule_that_never_comes_round_is_reported(lab: Lab) -> None:
     lab.create("cronjobs.batch", cron_job("59 23 31 2 *"))
     lab.run(1)
     assert lab.events("CronJob") == [

@@ -63,7 +63,7 @@ def test_handlers_fire_once_each_with_the_revision(
     assert len(informer) == 0
 
 
-def test_who_registers_late_is_told_of_what_is_there(
+def test_a_late_handler_gets_what_is_there(
     kernel: Kernel, probe: RecordingProbe, api: MiniApi
 ) -> None:
     informer = started(kernel, probe, api)

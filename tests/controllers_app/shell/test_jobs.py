@@ -49,7 +49,7 @@ def test_timeout_of_coreutils_ends_with_124(box: Session) -> None:
     assert execute(box, "timeout", "1", "sleep", "5", name="site") == ("", 124)
 
 
-def test_ctrl_c_ends_a_whole_pipeline_and_jobs_are_told_of(box: Session) -> None:
+def test_ctrl_c_ends_a_whole_pipeline_and_jobs_are_listed(box: Session) -> None:
     out, code = execute(box, "sh", stdin=b"yes | sleep 60\r\x03echo $?\rexit 3\r", tty=True)
     assert "130\r\n" in out and code == 3
     out, _ = execute(box, "sh", stdin=b"sleep 1 &\rsleep 2\r\rexit\r", tty=True)

@@ -25,7 +25,7 @@ def message() -> bytes:
     return v2.as_protobuf(Release(33))
 
 
-def test_message_is_sent_to_who_asks_for_protobuf_and_json_to_others() -> None:
+def test_clients_that_accept_protobuf_get_the_message_and_others_json() -> None:
     served = documents.OpenApi(kinds.Resources(Release(33)))
     asked = {"accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
     proto = served.answer("/openapi/v2", {}, asked)

@@ -148,7 +148,7 @@ def test_a_pod_is_created_with_a_warning(spec: dict[str, Any], messages: list[st
     assert told("pods", strategies.pod(**spec)) == messages
 
 
-def test_annotations_that_fields_replaced_are_told_of_until_the_field_is_there() -> None:
+def test_annotations_that_fields_replaced_are_warned_of_until_the_field_is_there() -> None:
     obj = strategies.pod()
     obj["metadata"]["annotations"] = {
         "seccomp.security.alpha.kubernetes.io/pod": "unconfined",

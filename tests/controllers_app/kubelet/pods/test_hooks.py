@@ -106,7 +106,7 @@ def test_a_sidecar_that_ends_well_is_never_said_to_wait() -> None:
     assert last["lastState"] == {}, "of its instances that ended only the last is kept"
 
 
-def test_a_failed_hook_before_the_end_is_told_of() -> None:
+def test_a_failed_pre_stop_hook_is_reported() -> None:
     session = cluster(nodes=1)
     hook = {"preStop": {"exec": {"command": ["false"]}}}
     create(session, pod(container={"lifecycle": hook}))

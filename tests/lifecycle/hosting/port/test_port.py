@@ -404,7 +404,7 @@ def test_paced_answer_tells_what_the_client_took_and_others_do_not(
     run(body)
 
 
-def test_a_window_is_told_of_once_much_was_taken(run: Callable[[Test], None]) -> None:
+def test_a_window_is_reported_once_much_was_taken(run: Callable[[Test], None]) -> None:
     async def body(edge: edgeport.EdgePort, driver: FakeDriver) -> None:
         answer = ask(edge)
         number = (await driver.next())[1]

@@ -61,7 +61,7 @@ def test_a_file_that_changes_is_an_input_without_the_kubeconfigs_it_names(tmp_pa
     assert found == [AUTHORIZATION, LAX + hook, [str(kubeconfig)]]
 
 
-def test_a_file_that_is_gone_is_told_of_once_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_reported_once_and_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "modes.yaml"
     write(path, MODES, 1)
     given = flags.parse([f"{AUTHORIZATION}={path}"], apiserver.read)

@@ -231,7 +231,7 @@ def test_a_connection_stays_and_what_comes_are_inputs(tmp_path: Path) -> None:
     assert hosting.asking == 0
 
 
-def test_a_connection_that_is_refused_is_told_of() -> None:
+def test_a_connection_that_is_refused_is_reported() -> None:
     hosting = Host()
 
     async def run() -> Line | CallFailed:
