@@ -141,3 +141,26 @@ FOCUS_RING = """() => {
   const seen = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
   return [e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 20), seen];
 }"""
+
+# cells of tables that the keyboard cannot bring into view: what scrolls has to take the focus
+CELLS = """() => {
+  const wrong = [];
+  for (const cell of document.querySelectorAll('table :is(th, td)')) {
+    if (!cell.checkVisibility() || cell.closest('.narrator')) continue;
+    const box = cell.getBoundingClientRect();
+    const name = cell.textContent.trim().slice(0, 40);
+    for (let over = cell.parentElement; over !== document.body; over = over.parentElement) {
+      const { overflowX, overflowY, display } = getComputedStyle(over);
+      if (display === 'contents') continue;
+      const room = over.getBoundingClientRect();
+      const isBeside = box.left < room.left - 1 || box.right > room.right + 1;
+      const isBelow = box.bottom > room.bottom + 1;
+      const takesFocus = over.tabIndex >= 0 || over.querySelector('button, [tabindex="0"]');
+      const cuts = (overflow) => overflow !== 'visible'
+        && !(['auto', 'scroll'].includes(overflow) && takesFocus);
+      if (isBeside && cuts(overflowX)) wrong.push(`${name} lies beside ${over.className}`);
+      if (isBelow && cuts(overflowY)) wrong.push(`${name} lies below ${over.className}`);
+    }
+  }
+  return wrong;
+}"""

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
@@ -94,8 +95,8 @@ class Sight:
             self._complain(f"failed {url}: {why}")
 
     def _asked(self, url: str) -> None:
-        host = self.url.split("//")[1]
-        if url.split("//")[-1].split("/")[0] != host and not url.startswith(("data:", "blob:")):
+        host = urlsplit(self.url).netloc
+        if urlsplit(url).netloc != host and not url.startswith(("data:", "blob:")):
             self._foreign.append(url)
 
     def _complain(self, text: str) -> None:

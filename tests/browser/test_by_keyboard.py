@@ -26,6 +26,79 @@ def test_run_it_a_breakpoint_a_fork_and_a_search_need_no_pointer(look: Look, dem
     finds_what_it_did(sight)
 
 
+def test_n_and_p_go_from_chapter_to_chapter_and_each_is_spoken(look: Look, demo: Demo) -> None:
+    asking.run(demo, "told", 1)
+    asking.control(demo, action="pause")
+    sight = look(COMPACT)
+    spoken = sight.page.get_by_role("status").last
+    expect(spoken).to_have_attribute("aria-live", "polite")
+    back = [goes(sight, "p")]
+    while back[-1] > 1:
+        back.append(goes(sight, "p"))
+        expect(spoken).to_contain_text(first_sentence(sight))
+    assert back == list(range(back[0], 0, -1)) and len(back) > 4
+
+    on = [goes(sight, "n") for _ in back[1:]]
+
+    assert on == list(range(2, back[0] + 1))
+    expect(spoken).to_contain_text(first_sentence(sight))
+    asking.free(demo, "max")
+
+
+def test_a_gate_is_spoken_when_it_is_asked_for(look: Look, demo: Demo) -> None:
+    asking.run(demo, "gates", 1)
+    asking.control(demo, action="pause")
+    sight = look(COMPACT)
+    sight.back_to(".corridor:not(.slim) .gate.is-allow")
+    spoken = sight.page.get_by_role("status").last
+    gate = sight.gate("authorization").get_by_role("button").first
+    before = first_sentence(sight)
+    gate.focus()
+    sight.press("Enter")
+    expect(sight.headline).not_to_contain_text(before)
+    expect(spoken).to_contain_text(first_sentence(sight))
+    sight.press("Escape")
+    expect(spoken).to_contain_text(before)
+    asking.free(demo, "max")
+
+
+def test_after_a_dialog_or_a_menu_the_focus_is_where_it_was(look: Look) -> None:
+    sight = look(COMPACT)
+    focused = sight.page.locator(":focus")
+    dialog = sight.page.get_by_role("dialog")
+    for name in ("Recordings", "How this API server was built", "Help", "Editor"):
+        opener = sight.button(name)
+        opener.focus()
+        sight.press("Enter")
+        expect(sight.page.locator("[role=dialog]:focus, [role=dialog] :focus")).to_have_count(1)
+        sight.press("Escape")
+        expect(dialog).to_have_count(0)
+        expect(opener).to_be_focused()
+    for name, item in (("Theme", "Light"), ("0 breakpoints", ""), ("Cluster demo", "demo")):
+        opener = sight.button(name)
+        opener.focus()
+        sight.press("Enter", "ArrowDown")
+        sight.says(focused, item)
+        sight.press("Enter" if item else "Escape")
+        expect(dialog).to_have_count(0)
+        expect(opener).to_be_focused()
+
+
+def goes(sight: Sight, key: str) -> int:
+    """The number of the chapter that a key leads to, once it is another one."""
+    chapter = sight.page.locator(".inspector .chapter")
+    before = chapter.inner_text() if chapter.count() else ""
+    sight.press(key)
+    sight.settle()
+    expect(chapter).to_be_visible()
+    expect(chapter).not_to_have_text(before)
+    return int(chapter.inner_text().split(" ")[0])
+
+
+def first_sentence(sight: Sight) -> str:
+    return sight.headline.inner_text().replace("\n", " ").split(".")[0]
+
+
 def runs_it(sight: Sight) -> None:
     go_to(sight, "Run it")
     sight.press("Enter")

@@ -17,6 +17,23 @@ from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
 LARGE = (2560, 1440)
+PHONE = (390, 844)
+TABS_MAX = 120
+# the key that brings a cell nearer, '' once it is in view
+WAY = """(cell) => {
+  const { left, right, top, bottom } = cell.getBoundingClientRect();
+  for (let over = cell.parentElement; over; over = over.parentElement) {
+    const { overflowX, overflowY, display } = getComputedStyle(over);
+    const isAll = over === document.documentElement;
+    if (display === 'contents' || over === document.body) continue;
+    const room = isAll ? new DOMRect(0, 0, innerWidth, innerHeight) : over.getBoundingClientRect();
+    if ((isAll || overflowY !== 'visible') && bottom > room.bottom + 1) return 'ArrowDown';
+    if ((isAll || overflowX !== 'visible') && right > room.right + 1) return 'ArrowRight';
+  }
+  return '';
+}"""
+HOLDS_LAST = """() => document.activeElement !== document.body
+  && document.activeElement.contains([...document.querySelectorAll('table')].at(-1))"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,17 +69,62 @@ def test_scores_are_readable_with_many_nodes(
     session = Session(default_inputs(seed=7, nodes=nodes))
     recorded.full(session)
     records = session.records()
-    archive.write_file(file := tmp_path / "many.jsonl.gz", session.header(), records)
-    answer = demo.ask("POST", "/viz/v1/traces/import", file.read_bytes())
-    trace = json.loads(answer.read())["id"]
+    trace = imported(demo, session, tmp_path)
     scored = next(
         one["seq"] for one in records if (one["kind"], one.get("phase")) == ("schedule", "select")
     )
-    for size in (COMPACT, ROOMY):
+    for size in (PHONE, COMPACT, ROOMY):
         sight = look(size, query=f"theme=light&lang=en&trace={trace}&h={scored}")
         expect(sight.page.locator(".board .scores").last).to_be_visible()
         expect(sight.page.locator(".board")).to_contain_text("Total")
         assert_laid_out(sight)
+        assert sight.page.evaluate(measures.CELLS) == [], size
+
+
+@pytest.mark.parametrize(
+    ("story", "query"),
+    [
+        ("preemption", "h={preempt}"),
+        ("scheduling", "h={select}"),
+        ("namespace", "h={last}&sel=object/namespaces//default"),
+        ("jobs", "h={last}&sel=object/jobs.batch/default/broken"),
+    ],
+)
+def test_every_cell_of_a_table_is_reached_by_the_keyboard(
+    look: Look, demo: Demo, tmp_path: Path, story: str, query: str
+) -> None:
+    session = Session(default_inputs(seed=7))
+    recorded.STORIES[story](session)
+    trace = imported(demo, session, tmp_path)
+    records = session.records()
+    at = {one.get("phase"): one["seq"] for one in records if one["kind"] == "schedule"}
+    at["last"] = records[-1]["seq"]
+    for size in (PHONE, COMPACT):
+        sight = look(size, query=f"theme=light&lang=en&trace={trace}&{query.format_map(at)}")
+        table = sight.page.locator("table").last
+        expect(table).to_be_visible()
+        assert_laid_out(sight)
+        assert sight.page.evaluate(measures.CELLS) == [], size
+        until_last_cell_is_seen(sight)
+
+
+def until_last_cell_is_seen(sight: Sight) -> None:
+    """Tab to what holds the last table, if that is more than there is room for, and go there."""
+    last = sight.page.locator("table :is(td, th)").last
+    if not last.evaluate(WAY):
+        return
+    for _ in range(TABS_MAX):
+        sight.press("Tab")
+        if sight.page.evaluate(HOLDS_LAST):
+            break
+    else:
+        raise AssertionError("what holds the table does not take the focus")
+    for _ in range(TABS_MAX):
+        if not (key := last.evaluate(WAY)):
+            return
+        sight.press(key)
+        sight.settle()
+    raise AssertionError("the last cell is never seen")
 
 
 def test_arrows_go_through_a_menu_and_escape_leaves_it(look: Look) -> None:
@@ -91,6 +153,13 @@ def test_dragging_over_the_picture_selects_no_text(look: Look) -> None:
         sight.page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 8, steps=5)
         sight.page.mouse.up()
         assert sight.page.evaluate("String(getSelection())") == "", part
+
+
+def imported(demo: Demo, session: Session, folder: Path) -> str:
+    """The name of a run among the recordings of a demo."""
+    archive.write_file(file := folder / "run.jsonl.gz", session.header(), session.records())
+    answer = demo.ask("POST", "/viz/v1/traces/import", file.read_bytes())
+    return str(json.loads(answer.read())["id"])
 
 
 def assert_laid_out(sight: Sight) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser import asking
 from tests.browser.sight import Look, Sight
@@ -131,9 +131,31 @@ def test_a_file_that_was_cut_is_played_to_the_cut_and_says_so(
     sight.says(sight.page.locator(".tape"), stays.format(n=last, of=saved["last"]))
 
 
+@pytest.mark.parametrize("part", [0.3, 0.9])
+def test_who_only_watches_plays_a_file_of_their_own_up_to_where_it_was_cut(
+    chromium: Browser, demo: Demo, saved: dict[str, Any], tmp_path: Path, part: float
+) -> None:
+    packed = demo.get(f"/viz/v1/traces/{saved['id']}").read()
+    file = tmp_path / "cut.jsonl.gz"
+    file.write_bytes(packed[: int(len(packed) * part)])
+    sight = Sight(chromium, demo.endpoints["viewer_page"])
+    choose(sight, file)
+
+    sight.says(sight.moment, "recording")
+    expect(dialog(sight)).to_have_count(0)
+    last = int(str(sight.page.get_by_role("slider").get_attribute("aria-valuemax")))
+    assert 0 < last < saved["last"]
+    sight.press("l")
+    sight.says(sight.moment, "the file was cut here")
+    told = f"The file was cut here, at record {last:,} of {saved['last']:,}."
+    sight.says(sight.page.locator(".tape"), told)
+    sight.close()
+
+
 @pytest.mark.parametrize("case", ["not a trace", "a wrong line"])
+@pytest.mark.parametrize("page", ["page", "viewer_page"])
 def test_a_bad_file_is_refused_with_one_clear_sentence(
-    look: Look, demo: Demo, saved: dict[str, Any], tmp_path: Path, case: str
+    chromium: Browser, demo: Demo, saved: dict[str, Any], tmp_path: Path, case: str, page: str
 ) -> None:
     file = tmp_path / "bad.jsonl.gz"
     lines = lines_of(demo, saved)
@@ -141,7 +163,7 @@ def test_a_bad_file_is_refused_with_one_clear_sentence(
         file.write_text("hello\n")
     else:
         write(file, [*lines[:5], {"seq": 5, "kind": "nothing known"}, *lines[6:]])
-    sight = look(expects=REFUSED)
+    sight = Sight(chromium, demo.endpoints[page], expects=REFUSED)
     shown = sight.headline.inner_text()
 
     choose(sight, file)
@@ -156,6 +178,7 @@ def test_a_bad_file_is_refused_with_one_clear_sentence(
     sight.button("Close").click()
     assert sight.headline.inner_text() == shown, "the live cluster stays on view"
     sight.says(sight.moment, "paused")
+    sight.close()
 
 
 def dialog(sight: Sight) -> Locator:

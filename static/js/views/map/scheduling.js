@@ -36,7 +36,7 @@ export function board(ctx, cycle) {
   const columns = columnsOf(cycle);
   return h(
     'section.comp.board.is-from',
-    { id: 'sched', key: 'board' },
+    { id: 'sched', key: 'board', tabindex: '0', 'aria-label': words.t('map.scheduler') },
     h(
       'header',
       null,

@@ -3,6 +3,7 @@
 import { dialog } from '../kit/dialog.js';
 import { h, render } from '../kit/dom.js';
 import { editor } from '../bench/editor.js';
+import { focused } from './focus.js';
 import { glyph } from '../kit/glyphs.js';
 import { startupBlocks } from '../../core/explain/startup.js';
 import { blockView, legend } from '../inspector/inspector.js';
@@ -45,7 +46,7 @@ let opener = /** @type {HTMLElement|null} */ (null);
 
 /** A dialog has the keyboard; what opened it gets it back. @param {HTMLElement|null} opened */
 function keepFocus(opened) {
-  const here = /** @type {HTMLElement|null} */ (document.activeElement);
+  const here = focused();
   if (!opened) {
     if (opener && here === document.body) opener.focus();
     opener = null;

@@ -1,6 +1,7 @@
 // @ts-check
 /** The keyboard. */
 import { gatesOf } from '../../core/trace/facts.js';
+import { listenToFocus } from './focus.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -11,6 +12,7 @@ export function listenToKeys(app) {
   /** the button focused by a click: Space is not for it */
   let clicked = /** @type {Element|null} */ (null);
   let taken = false;
+  listenToFocus();
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (movesInMenu(event, target)) return;
@@ -23,7 +25,7 @@ export function listenToKeys(app) {
     const pressed = KEYS[event.key];
     if (!pressed || (app.ui.dialog && event.key !== '?')) return;
     if (event.key === ' ' && isForButton(target, clicked)) return;
-    if (event.key.startsWith('Arrow') && target.getAttribute('role') === 'tab') return;
+    if (event.key.startsWith('Arrow') && isForPlace(target)) return;
     event.preventDefault();
     if (event.key === ' ') {
       taken = true;
@@ -74,6 +76,21 @@ function movesInMenu(event, target) {
  */
 function isForButton(target, clicked) {
   return target.tagName === 'BUTTON' && !target.classList.contains('main') && target !== clicked;
+}
+
+/**
+ * Arrows go from tab to tab, and to the cells of a table and the ends of lines for which there is
+ * no room beside each other.
+ * @param {HTMLElement} target
+ */
+function isForPlace(target) {
+  if (target.getAttribute('role') === 'tab') return true;
+  for (let part = /** @type {Element|null} */ (target); part; part = part.parentElement) {
+    const mayScroll = part.matches('[tabindex]') || part.querySelector('table');
+    if (!mayScroll || part.scrollWidth <= part.clientWidth + 1) continue;
+    if (['auto', 'scroll'].includes(getComputedStyle(part).overflowX)) return true;
+  }
+  return false;
 }
 
 /** @type {Record<string, (app: App, event: KeyboardEvent, target: HTMLElement) => void>} */
