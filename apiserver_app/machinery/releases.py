@@ -163,7 +163,9 @@ BEHAVIOURS: Mapping[str, Span] = {
     "HostUsersReworded": Span(34),
     "HostnameOverride": Span(35),
     "ImageVolume": Span(35),
+    "IngressClassesReworded": Span(36),
     "MatchLabelKeysInPodAffinity": Span(31),
+    "MaxReplicasReworded": Span(36),  # of an autoscaler
     "MaxUnavailableStatefulSet": NOT_YET,
     "MutableCSINodeAllocatableCount": Span(35),
     "NodeAffinityValuesValidated": Span(33),
@@ -179,7 +181,9 @@ BEHAVIOURS: Mapping[str, Span] = {
     "RelaxedServiceNameValidation": Span(36),
     "RestartAllContainersOnContainerExits": Span(36),
     "RevisionHistoryLimitMutable": Span(33),  # of a StatefulSet
+    "RuntimeHandlerRequired": Span(36),  # and told so alone
     "SELinuxChangePolicy": Span(33),
+    "SchemasRequiredReworded": Span(36),  # of a definition
     "ScaleTargetVersionValidation": Span(34),
     "ServiceAccountNodeAudienceRestriction": Span(32),
     "StatefulSetTemplateValidation": Span(34),

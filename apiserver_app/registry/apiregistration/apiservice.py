@@ -46,7 +46,7 @@ class APIServiceStrategy(Strategy):
         required = f"{version}.{group}"
         name = name_of(obj)
         if name and name != required and not objectmeta.path_segment(name, False):
-            text = f'must be `spec.version+"."+spec.group`: "{required}"'
+            text = f'must be `spec.version+"."+spec.group`: {errors.quoted(required)}'
             errs.append(errors.invalid_value("metadata.name", name, text))
         if group:
             checks.named(group, "spec.group", names.dns1123_subdomain_errors, errs)

@@ -78,8 +78,11 @@ class HorizontalPodAutoscalerStrategy(Strategy):
         if least is not None and least < bound:
             text = f"must be greater than or equal to {bound}"
             errs.append(errors.invalid_value("spec.minReplicas", least, text))
-        if most < 1:
-            text = "must be greater than 0"
+        late = ctx.version.has("MaxReplicasReworded")
+        if most == 0 and late:
+            errs.append(errors.required("spec.maxReplicas", "must be set and greater than 0"))
+        elif most < 1:
+            text = f"must be greater than {'or equal to 1' if late else '0'}"
             errs.append(errors.invalid_value("spec.maxReplicas", most, text))
         if least is not None and most < least:
             text = "must be greater than or equal to `minReplicas`"

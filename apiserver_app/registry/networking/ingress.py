@@ -156,14 +156,16 @@ def _backend(backend: Mapping[str, Any], path: str, errs: list[FieldError]) -> N
         errs.append(errors.invalid_value(path, "", text))
 
 
-def local_reference(value: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
-    """An object of any kind, by group, kind and name."""
+def local_reference(
+    value: Mapping[str, Any], path: str, errs: list[FieldError], *, told: bool = True
+) -> None:
+    """An object of any kind, by group, kind and name; `told`: what is missing is said in words."""
     if value.get("apiGroup") is not None:
         checks.named(value["apiGroup"], f"{path}.apiGroup", names.dns1123_subdomain_errors, errs)
     for field in ("kind", "name"):
         word = value.get(field) or ""
         if not word:
-            errs.append(errors.required(f"{path}.{field}", f"{field} is required"))
+            errs.append(errors.required(f"{path}.{field}", f"{field} is required" if told else ""))
         for text in objectmeta.path_segment(word, False):
             errs.append(errors.invalid_value(f"{path}.{field}", word, text))
 

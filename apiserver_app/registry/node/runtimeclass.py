@@ -30,7 +30,11 @@ class RuntimeClassStrategy(Strategy):
 
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
-        checks.named(obj.get("handler") or "", "handler", names.dns1123_label_errors, errs)
+        handler = obj.get("handler") or ""
+        if not handler and ctx.version.has("RuntimeHandlerRequired"):
+            errs.append(errors.required("handler"))
+        else:
+            checks.named(handler, "handler", names.dns1123_label_errors, errs)
         overhead, scheduling = obj.get("overhead"), obj.get("scheduling")
         if overhead is not None:
             limits = {"limits": overhead.get("podFixed") or {}}

@@ -25,8 +25,9 @@ _QUERY = "?dryRun=All&fieldValidation=Strict&fieldManager=likeness"
 _PLAIN, _TABLE = "application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"
 _CLUSTER_WIDE = (
     "APIService", "CSIDriver", "CertificateSigningRequest", "ClusterTrustBundle",
-    "CustomResourceDefinition", "DeviceClass", "FlowSchema", "IPAddress", "MutatingAdmissionPolicy",
-    "MutatingAdmissionPolicyBinding", "Node", "PriorityClass", "PriorityLevelConfiguration",
+    "CustomResourceDefinition", "DeviceClass", "FlowSchema", "IPAddress", "IngressClass",
+    "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "Node", "PriorityClass",
+    "PriorityLevelConfiguration",
     "ResourceSlice", "RuntimeClass", "ServiceCIDR", "StorageClass", "SubjectAccessReview",
     "TokenReview", "ValidatingAdmissionPolicy", "ValidatingWebhookConfiguration",
     "VolumeAttachment", "VolumeAttributesClass",

@@ -14,7 +14,7 @@ _MASKS = (
     (re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"), "UID"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), "TIME"),
     (re.compile(r"time\.Date\(20[^)]*\)"), "TIME"),
-    (re.compile(r"0x(?:c[0-9a-f]{9}|[0-9a-f]{10,})"), "ADDRESS"),
+    (re.compile(r"0x(?:c[0-9a-f]{8,9}|[0-9a-f]{10,})"), "ADDRESS"),
     (re.compile(r'(resourceVersion\\*":\\*")\d+'), r"\1RV"),
     (re.compile("\u00a0"), " "),  # go-cmp's choice, once a process
 )
