@@ -47,7 +47,7 @@ ATTACKS: dict[str, Attack] = {
     "feeds that nobody reads": Attack(held=_followed(1), reads=False, who=VIEWER, port=PAGE),
     "pages without a token": knocked("/"),
     "the schema": knocked("/viz/v1/schema"),
-    "static files": knocked("/static/js/i18n/en.js"),
+    "static files": knocked("/static/js/i18n/page/en.js"),
     "tokens that are guessed": Attack(
         flood=lambda n: Send("GET", f"/?token={n:064}", host=HOST), who=NOBODY, port=PAGE
     ),

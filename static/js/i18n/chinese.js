@@ -1,19 +1,19 @@
 // @ts-check
 /** All of Chinese. */
-import zh from './zh.js';
-import zhBegin from './zh-begin.js';
-import zhCommands from './zh-commands.js';
-import zhDetails from './zh-details.js';
-import zhExplain from './zh-explain.js';
-import zhGates from './zh-gates.js';
-import zhKinds from './zh-kinds.js';
-import zhObjects from './zh-objects.js';
-import zhOutcome from './zh-outcome.js';
-import zhParts from './zh-parts.js';
-import zhSteps from './zh-steps.js';
-import zhStory from './zh-story.js';
-import zhTerms from './zh-terms.js';
-import zhViews from './zh-views.js';
+import zh from './page/zh.js';
+import zhBegin from './begin/zh.js';
+import zhCommands from './commands/zh.js';
+import zhDetails from './details/zh.js';
+import zhExplain from './explain/zh.js';
+import zhGates from './gates/zh.js';
+import zhKinds from './kinds/zh.js';
+import zhObjects from './objects/zh.js';
+import zhOutcome from './outcome/zh.js';
+import zhParts from './parts/zh.js';
+import zhSteps from './steps/zh.js';
+import zhStory from './story/zh.js';
+import zhTerms from './terms/zh.js';
+import zhViews from './views/zh.js';
 
 export const TAG = 'zh-Hans';
 

@@ -1,18 +1,18 @@
 // @ts-check
 /** All of English. */
-import en from './en.js';
-import enBegin from './en-begin.js';
-import enCommands from './en-commands.js';
-import enExplain from './en-explain.js';
-import enGates from './en-gates.js';
-import enKinds from './en-kinds.js';
-import enObjects from './en-objects.js';
-import enOutcome from './en-outcome.js';
-import enParts from './en-parts.js';
-import enSteps from './en-steps.js';
-import enStory from './en-story.js';
-import enTerms from './en-terms.js';
-import enViews from './en-views.js';
+import en from './page/en.js';
+import enBegin from './begin/en.js';
+import enCommands from './commands/en.js';
+import enExplain from './explain/en.js';
+import enGates from './gates/en.js';
+import enKinds from './kinds/en.js';
+import enObjects from './objects/en.js';
+import enOutcome from './outcome/en.js';
+import enParts from './parts/en.js';
+import enSteps from './steps/en.js';
+import enStory from './story/en.js';
+import enTerms from './terms/en.js';
+import enViews from './views/en.js';
 
 export const TAG = 'en';
 

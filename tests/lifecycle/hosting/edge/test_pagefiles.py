@@ -27,7 +27,7 @@ def test_a_change_of_a_source_gives_its_joined_file_another_address(root: Path) 
     before = files.addresses()
     assert files.addresses() == before
 
-    with (root / "js/i18n/en.js").open("a") as file:
+    with (root / "js/i18n/page/en.js").open("a") as file:
         file.write("export const more = 1;\n")
 
     after = files.addresses()
