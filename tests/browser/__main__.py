@@ -1,7 +1,8 @@
 """python -m tests.browser: what a visitor waits for, in a Chromium that draws by the processor.
 
 First content and the bytes of the page's files; a picture of so many pods, from the first byte on;
-the frames while they start; a seek in their recording; the heap after an hour of virtual churn.
+the frames while they start, and those of an empty page beside the same cluster, which are the
+machine's part of it; a seek in their recording; the heap after an hour of virtual churn.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ COMPLETE = """(pods) => {
   if (document.body?.getAttribute('aria-busy') !== 'false' || drawn !== pods) return 0;
   return performance.now() - performance.getEntriesByType('navigation')[0].responseStart;
 }"""
+EMPTY = """<style>
+  @keyframes along { to { translate: 50vw } }
+  div { width: 2em; height: 2em; background: green; animation: along 2s infinite linear }
+</style><div></div>"""
 FRAMES = """() => {
   window.frames_ = [];
   let before = performance.now();
@@ -77,7 +82,19 @@ def main() -> None:
 
 def _measure() -> dict[str, Any]:
     with _chromium() as browser:
-        return {**_opened(browser), **_crowd(browser), **_churned(browser)}
+        return {**_empty(browser), **_opened(browser), **_crowd(browser), **_churned(browser)}
+
+
+def _empty(browser: Browser) -> dict[str, float]:
+    """A page on which nothing happens but that something moves, while FEW pods start."""
+    with _demo(FEW) as demo:
+        page = browser.new_page(viewport=SIZE)
+        page.set_content(EMPTY)
+        page.evaluate(FRAMES)
+        _start(demo, FEW)
+        figures = _taken(page, f"empty_{FEW}")
+        page.close()
+        return figures
 
 
 def _opened(browser: Browser) -> dict[str, float]:
@@ -120,14 +137,23 @@ def _crowd(browser: Browser) -> dict[str, float]:
 def _frames(page: Page, demo: Demo, pods: int) -> dict[str, float]:
     """While so many pods start, and until all that happened is shown."""
     page.evaluate(FRAMES)
+    _start(demo, pods)
+    _until_known(page, _ask(demo, "/viz/v1/clusters/demo")["seq"])
+    return _taken(page, f"frame_{pods}")
+
+
+def _start(demo: Demo, pods: int) -> None:
     demo.create("many", pods)
     demo.wait_running("many", pods, TIMEOUT_SECONDS)
-    _until_known(page, _ask(demo, "/viz/v1/clusters/demo")["seq"])
+
+
+def _taken(page: Page, name: str) -> dict[str, float]:
+    """What the frames took since they were looked at first."""
     seen = [one / 1000 for one in page.evaluate("window.frames_")]
     return {
-        f"frame_{pods}_p50_ms": percentile(seen, 50),
-        f"frame_{pods}_p99_ms": percentile(seen, 99),
-        f"frame_{pods}_worst_ms": round(max(seen) * 1000, 1),
+        f"{name}_p50_ms": percentile(seen, 50),
+        f"{name}_p99_ms": percentile(seen, 99),
+        f"{name}_worst_ms": round(max(seen) * 1000, 1),
     }
 
 
