@@ -41,6 +41,7 @@ function opened() {
   const seqs = /** @type {number[]} */ ([]);
   const nothing = () => undefined;
   const listener = {
+    turn: /** @type {() => any} */ (nothing),
     hello: nothing,
     keyframe: nothing,
     records: (/** @type {any[]} */ records) => void seqs.push(...records.map((one) => one.seq)),
@@ -51,7 +52,7 @@ function opened() {
   };
   const feed = new Feed('demo', /** @type {any} */ (listener), () => seqs.length + 1);
   feed.open();
-  return { feed, seqs };
+  return { feed, seqs, listener };
 }
 
 /** @param {...number} seqs */
@@ -75,6 +76,26 @@ test('compressed and plain messages are taken in the order in which they came', 
   sockets[0].say(packed(3));
   await feed.taken;
   assert.deepEqual(seqs, [1, 2, 'between', 3]);
+  feed.close();
+});
+
+test('what comes before it may be taken waits, and is taken in its order', async () => {
+  const { feed, seqs, listener } = opened();
+  /** @type {() => void} */ let begin = () => undefined;
+  const begun = new Promise((go) => (begin = () => go(undefined)));
+  const asked = new Promise((go) => {
+    listener.turn = () => {
+      go(undefined);
+      return begun;
+    };
+  });
+  sockets[0].say(packed(1, 2));
+  sockets[0].say(packed(3));
+  await asked;
+  assert.deepEqual(seqs, []);
+  begin();
+  await feed.taken;
+  assert.deepEqual(seqs, [1, 2, 3]);
   feed.close();
 });
 

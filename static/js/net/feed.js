@@ -18,6 +18,7 @@ const INFLATES = typeof DecompressionStream === 'function';
  * @property {(clock: import('../types.js').Clock) => void} clock
  * @property {(gap: {first: number, last: number}) => void} missing  records nobody has any more
  * @property {(why: string) => void} failed
+ * @property {(came: number) => Promise<void>} [turn]  when what came may be taken
  * @property {(connected: boolean, refused: boolean) => void} connection
  */
 
@@ -46,8 +47,13 @@ export class Feed {
     const socket = connect(this.cluster, next ? `from=${next}` : 'keyframe=now');
     this.socket = socket;
     socket.addEventListener('message', ({ data }) => {
+      const came = performance.now();
       const text = textOf(data);
-      const take = async () => this._take(await text, socket);
+      const take = async () => {
+        const said = await text;
+        await this.listener.turn?.(came);
+        this._take(said, socket);
+      };
       this.taken = this.taken.then(take).catch(reportError);
     });
     socket.addEventListener('open', () => {
@@ -155,7 +161,10 @@ function connect(cluster, wanted) {
 const textOf = (data) => (typeof data === 'string' ? data : inflated(data));
 
 /** @param {ArrayBuffer} data */
-function inflated(data) {
-  const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream('deflate'));
-  return new Response(stream).text();
+async function inflated(data) {
+  const { readable, writable } = new DecompressionStream('deflate');
+  const writer = writable.getWriter();
+  const written = [writer.write(new Uint8Array(data)), writer.close()];
+  const [text] = await Promise.all([new Response(readable).text(), ...written]);
+  return text;
 }

@@ -89,8 +89,14 @@ export function renderInspector(host, ctx, said) {
     ),
   );
   const place = `${said.crumb} ${chosen ? chosen.id : 'raw'} ${words.lang}`;
-  if (place !== scrolled) /** @type {HTMLElement} */ (host.querySelector('.scroll')).scrollTop = 0;
+  if (place !== scrolled) ctx.after(() => scrollUp(host));
   scrolled = place;
+}
+
+/** @param {HTMLElement} host */
+function scrollUp(host) {
+  const body = host.querySelector('.scroll');
+  if (body) body.scrollTop = 0;
 }
 
 /**

@@ -35,12 +35,27 @@ const SVG_TAGS = new Set([
  * @param {Record<string, any>|null} [props] @param {...Child} kids @returns {VNode}
  */
 export function h(tag, props, ...kids) {
-  const [name, ...classes] = tag.split('.');
-  const given = props || {};
-  const cls = [...classes, given.class].filter(Boolean).join(' ');
-  const { key, class: _, ...rest } = given;
+  const { name, classes } = partsOf(tag);
+  const { key, class: given, ...rest } = props || NONE;
+  const cls = classes && given ? `${classes} ${given}` : classes || given;
   if (cls) rest.class = cls;
   return { tag: name, props: rest, kids: flat(kids, []), key };
+}
+
+/** @type {Record<string, any>} */
+const NONE = {};
+/** @type {Map<string, {name: string, classes: string}>} */
+const tags = new Map();
+
+/** "div.row.is-on" -> "div", "row is-on". @param {string} tag */
+function partsOf(tag) {
+  let parts = tags.get(tag);
+  if (!parts) {
+    const [name, ...classes] = tag.split('.');
+    parts = { name, classes: classes.filter(Boolean).join(' ') };
+    tags.set(tag, parts);
+  }
+  return parts;
 }
 
 /** @param {Child[]} kids @param {(VNode|string)[]} out */
@@ -75,19 +90,28 @@ export function render(host, ...list) {
   patchKids(host, flat(list, []));
 }
 
-/** @param {Element} host @param {(VNode|string)[]} wanted */
+/**
+ * What stands where it stood is changed in place. Of the rest, what is wanted no more goes first:
+ * then nothing that stays has to be moved past it.
+ * @param {Element} host @param {(VNode|string)[]} wanted
+ */
 function patchKids(host, wanted) {
-  /** @type {Map<any, ChildNode>} */ const keyed = new Map();
-  for (const child of host.childNodes) {
-    const node = drawn.get(child);
-    if (node && node.key !== undefined) keyed.set(node.key, child);
-  }
+  let at = 0;
+  /** @type {ChildNode|null} */ let last = null;
   /** @type {ChildNode|null} */ let here = host.firstChild;
-  for (const want of wanted) {
+  for (; here && at < wanted.length && fits(here, wanted[at]); at += 1) {
+    update(here, wanted[at]);
+    last = here;
+    here = here.nextSibling;
+  }
+  if (!here && at === wanted.length) return;
+  const rest = wanted.slice(at);
+  const keyed = keptOf(here, rest);
+  here = last ? last.nextSibling : host.firstChild;
+  for (const want of rest) {
     const key = typeof want === 'string' ? undefined : want.key;
-    /** @type {ChildNode|null} */ let found = here;
-    if (key !== undefined) found = keyed.get(key) || null;
-    else if (here && drawn.get(here)?.key !== undefined) found = null;
+    const isKeyed = !!here && drawn.get(here)?.key !== undefined;
+    const found = key !== undefined ? keyed.get(key) : isKeyed ? null : here;
     if (found && fits(found, want)) {
       if (found !== here) host.insertBefore(found, here);
       else here = here.nextSibling;
@@ -99,10 +123,33 @@ function patchKids(host, wanted) {
   }
   while (here) {
     const next = here.nextSibling;
-    if (!(here instanceof Element && here.hasAttribute('data-own'))) here.remove();
+    if (!isOwn(here)) here.remove();
     here = next;
   }
 }
+
+/**
+ * The children with a key that stay, by it; those that do not are removed.
+ * @param {ChildNode|null} here  the first of them @param {(VNode|string)[]} wanted
+ */
+function keptOf(here, wanted) {
+  /** @type {Map<any, VNode>} */ const wants = new Map();
+  for (const want of wanted)
+    if (typeof want !== 'string' && want.key !== undefined) wants.set(want.key, want);
+  /** @type {Map<any, ChildNode>} */ const kept = new Map();
+  while (here) {
+    const next = here.nextSibling;
+    const key = drawn.get(here)?.key;
+    const want = wants.get(key);
+    if (want && fits(here, want)) kept.set(key, here);
+    else if (key !== undefined) here.remove();
+    here = next;
+  }
+  return kept;
+}
+
+/** Whether somebody else draws it. @param {ChildNode} node */
+const isOwn = (node) => node instanceof Element && node.hasAttribute('data-own');
 
 /** @param {ChildNode} node @param {VNode|string} want */
 function fits(node, want) {
@@ -132,10 +179,10 @@ function update(node, want) {
   const element = /** @type {Element} */ (/** @type {unknown} */ (node));
   const old = /** @type {VNode} */ (drawn.get(node));
   if (old === want) return;
-  for (const name of Object.keys(old.props)) {
+  for (const name in old.props) {
     if (!(name in want.props)) setProp(element, name, null, old.props[name]);
   }
-  for (const name of Object.keys(want.props)) {
+  for (const name in want.props) {
     if (want.props[name] !== old.props[name]) {
       setProp(element, name, want.props[name], old.props[name]);
     }

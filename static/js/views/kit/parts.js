@@ -5,6 +5,7 @@ import { glyph } from './glyphs.js';
 
 /** @typedef {import('../../core/text/words.js').Words} Words */
 
+/** @typedef {{width: number, height: number, rem: number}} Room  in pixels */
 /**
  * @typedef {Object} Context  everything a view may read, and the actions it may call
  * @property {import('../../core/story/player.js').Player} player
@@ -18,6 +19,8 @@ import { glyph } from './glyphs.js';
  * @property {number} now    virtual time shown, µs since the epoch
  * @property {import('../page/app.js').App['meta']} meta
  * @property {boolean} compact
+ * @property {Room} room  of the axis, as it was measured before anything was drawn
+ * @property {(place: () => void) => void} after  what is measured and moved once all is drawn
  * @property {string} focus
  * @property {import('../page/app.js').App['act']} act
  */

@@ -29,7 +29,7 @@ const TRAVEL_MS = 320;
 export function renderMap(host, ctx) {
   const model = corridorModel(ctx);
   const banner = bannerOf(ctx);
-  host.dataset.focus = ctx.focus;
+  if (host.dataset.focus !== ctx.focus) host.dataset.focus = ctx.focus;
   host.classList.toggle('has-banner', !!banner);
   const wires = /** @type {Element} */ (host.querySelector('.wires'));
   const two = halves(ctx);
@@ -39,9 +39,11 @@ export function renderMap(host, ctx) {
   render(host, banner, strip, ...(two || columns(ctx, model)), tape(ctx));
   if (!wires) addOwn(host);
   const drawn = /** @type {Element} */ (host.querySelector('.wires'));
-  showCurrentGate(host);
-  drawWires(drawn, host, two ? [] : wiresOf(ctx, model));
-  moveTicket(host, ctx, model);
+  ctx.after(() => {
+    showCurrentGate(host);
+    drawWires(drawn, host, two ? [] : wiresOf(ctx, model));
+    moveTicket(host, ctx, model);
+  });
 }
 
 /** The two things here that are moved, not described. @param {HTMLElement} host */

@@ -14,20 +14,12 @@ import { earlier, Feed } from '../../net/feed.js';
 import { readFile, readSaved } from '../../net/recording.js';
 import { actionsOf } from './actions.js';
 import { Address } from './address.js';
-import { renderBar } from './bar.js';
-import { renderBench } from '../bench/bench.js';
-import { renderDialogs } from './dialogs.js';
+import { Drawing, fitLayout } from './drawing.js';
 import { focusAt } from '../map/focus.js';
-import { renderInspector } from '../inspector/inspector.js';
-import { explanationOf } from '../kit/explanation.js';
 import { listenToKeys } from './keys.js';
-import { renderMap } from '../map/map.js';
-import { chapterOf } from '../time/chapters.js';
 import { metaOf } from './meta.js';
-import { narrate } from './narrator.js';
 import { listenToTimeline } from '../time/pointer.js';
 import { rolloutAt } from '../map/rollout.js';
-import { renderTimeline } from '../time/timeline.js';
 import { uiOf } from './ui.js';
 
 // idle, the clock and the lease ages are drawn this often
@@ -66,6 +58,7 @@ export class App {
     /** @type {Feed|null} */ this.feed = null;
     this._words = wordsFor(this.ui.lang);
     this._asked = false;
+    this._changed = false;
     this._frameAt = 0;
     this._drawnAt = 0;
     this._movedAt = -1e9;
@@ -76,16 +69,14 @@ export class App {
     this._arrived = () => {};
     this.address = new Address(this);
     this.act = actionsOf(this);
-    // the axis is drawn for the room it has, which what stands above it may change
-    this._room = new ResizeObserver(() => this.draw());
-    /** @type {Element|null} */ this._plot = null;
+    this.drawing = new Drawing(this);
   }
 
   start() {
     listenToKeys(this);
     listenToTimeline(this.hosts.timeline, this);
     addEventListener('resize', () => this.draw());
-    document.fonts?.ready.then(() => this.draw());
+    document.fonts?.ready.then(() => this.changed());
     const frame = (/** @type {number} */ now) => {
       this._frame(now);
       requestAnimationFrame(frame);
@@ -100,6 +91,11 @@ export class App {
   /** Ask for a drawing in the next frame. */
   draw() {
     this._asked = true;
+  }
+
+  /** Something came that nobody here asked for: it is drawn as there is time. */
+  changed() {
+    this._changed = true;
   }
 
   /** Draw what is typed into next, so that no key is lost. */
@@ -146,6 +142,8 @@ export class App {
       clock: 0,
       compact: document.documentElement.dataset.layout === 'compact',
       focus: 'api',
+      room: this.drawing.room,
+      after: (/** @type {() => void} */ place) => this.drawing.after(place),
       act: this.act,
     };
     context.clock = (Date.parse(this.meta.epoch) || 0) + context.now / 1000;
@@ -173,8 +171,9 @@ export class App {
         records: (records) => this._take(records),
         clock: (clock) => {
           this._clock(clock);
-          this.draw();
+          this.changed();
         },
+        turn: (came) => this.drawing.turn(came),
         missing: () => {
           this.history = new History();
           this.player.restart(this.history);
@@ -188,7 +187,7 @@ export class App {
         connection: (on, refused) => {
           Object.assign(this.meta, { connected: on, refused });
           if (on) this.meta.opened = true;
-          this.draw();
+          this.changed();
         },
       },
       () => this.history.last && this.history.last + 1,
@@ -201,9 +200,9 @@ export class App {
         this.meta.server = true;
         this._users(state);
         if (!this.meta.connected) this._clock(state.clock || state);
-        this.draw();
+        this.changed();
       },
-      () => this.draw(),
+      () => this.changed(),
     );
   }
 
@@ -299,7 +298,7 @@ export class App {
     if (this.player.knownUpTo === Infinity) this.player.knownUpTo = hello.seq || 0;
     this._users(hello);
     this._clock(hello);
-    this.draw();
+    this.changed();
   }
 
   /** @param {Pick<Hello, 'users'|'namespaces'>} cast  the administrator first */
@@ -313,7 +312,7 @@ export class App {
    * Told from the beginning: a story, a rollout.
    * @param {import('../kit/parts.js').Context} context
    */
-  _lookBack(context) {
+  lookBack(context) {
     const { whole, ui, player } = context;
     const key = ui.selected?.type === 'pod' ? ui.selected.key : player.follow.pod;
     const rollout = context.focus === 'rollout' && rolloutAt(context);
@@ -339,7 +338,7 @@ export class App {
     const isThere = seq >= first || first <= 1 || first === this._unreachable;
     if (isThere || !this.player.live) return Promise.resolve(false);
     this.ui.reaching = this._fetchBack(seq);
-    this.draw();
+    this.changed();
     return this.ui.reaching;
   }
 
@@ -375,7 +374,7 @@ export class App {
       this._unreachable = first;
       this.ui.traceError = /** @type {Error} */ (error).message;
     }
-    this.draw();
+    this.changed();
     return this.history.first < first;
   }
 
@@ -386,7 +385,7 @@ export class App {
     this.meta.heard(this.history.head.t);
     this.act.recompareSoon();
     if (this.player.live && !this.player.loading) this.address.arrive().then(this._arrived);
-    this.draw();
+    this.changed();
   }
 
   /** @param {import('../../types.js').Clock} clock */
@@ -431,64 +430,22 @@ export class App {
   _frame(now) {
     const passed = Math.max(0, Math.min(100, now - this._frameAt));
     this._frameAt = now;
-    const moved = this.player.tick(passed);
+    if (!this._asked && this.drawing.goOn(now)) return;
+    const moved = this.player.tick(passed) || this._changed;
     const idle = now - this._drawnAt > IDLE_MS;
     if (!moved && !this._asked && !idle) return;
     if (this.player.loading && now - this._openedAt < LOADING_MS) return;
+    const isAsked = this._asked;
     const full =
-      moved || this._asked || !this.history.index.roots.length || now - this._movedAt < 2000;
+      moved || isAsked || !this.history.index.roots.length || now - this._movedAt < 2000;
     this._asked = false;
+    this._changed = false;
     this._drawnAt = now;
     // the layout first: a view that is drawn for the other one would be too wide for a frame
-    if (full) fitLayout();
+    if (full) this.drawing.measure();
     const context = this.context();
     this.player.crowded = context.focus === 'crowd';
-    renderBar(this.hosts.bar, context);
-    if (full) this._draw(context, now);
+    if (full) this.drawing.begin(context, now, isAsked);
+    else this.drawing.drawBar(context);
   }
-
-  /** @param {Element|null} plot */
-  _seeRoom(plot) {
-    if (plot === this._plot) return;
-    this._room.disconnect();
-    this._plot = plot;
-    if (plot) this._room.observe(plot);
-  }
-
-  /** @param {import('../kit/parts.js').Context} context @param {number} now */
-  _draw(context, now) {
-    const said = explanationOf(context);
-    this._lookBack(context);
-    this.act.follow(context);
-    renderBench(this.hosts.bench, context);
-    renderMap(this.hosts.map, context);
-    renderInspector(this.hosts.inspector, context, said);
-    renderTimeline(this.hosts.timeline, context);
-    this._seeRoom(this.hosts.timeline.querySelector('.plot'));
-    renderDialogs(this.hosts.dialogs, context);
-    const { player } = this;
-    player.words = wordsIn(said.title);
-    // a story that tells itself is spoken chapter by chapter; where one stops, what is there is
-    const tells = player.behind && player.isRunning && !this.ui.selected && chapterOf(context);
-    narrate(this.hosts.narrator, tells ? tells.text : said.voice, now);
-    this.address.tell();
-    document.title = `${said.title} · ${this._words.t('app.name')}`;
-    document.body.classList.toggle('is-past', this.player.past);
-    const isBusy = this.player.loading || this.address.isUnderWay;
-    document.body.setAttribute('aria-busy', String(isBusy));
-  }
-}
-
-/** How long a sentence is to a reader, in words; of Chinese two characters count as one. */
-function wordsIn(/** @type {string} */ text) {
-  const signs = text.match(/[\u3400-\u9fff]/g)?.length || 0;
-  return text.split(/\s+/).length + signs / 2;
-}
-
-/** Roomy or compact, by the letters that a line has room for; the projector is always compact. */
-function fitLayout() {
-  const root = document.documentElement;
-  const isWide = root.dataset.theme !== 'projector' && matchMedia('(min-width: 100em)').matches;
-  const layout = isWide ? 'roomy' : 'compact';
-  if (root.dataset.layout !== layout) root.dataset.layout = layout;
 }

@@ -52,7 +52,7 @@ export function bookmarkActions(app) {
       const { bookmarks } = await app.api.bookmarks().catch(() => ({ bookmarks: [] }));
       if (player !== app.player) return;
       ui.bookmarks = bookmarks;
-      app.draw();
+      app.changed();
     },
     /** Give the moment on view a title, its headline first. */
     async mark() {

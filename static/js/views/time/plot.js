@@ -2,7 +2,7 @@
 /** The drawing of the timeline: bars, labels that fit, causes as curves, areas, the head. */
 import { axisTime, seenIn, ticksOf } from '../../core/timeline/axis.js';
 import { previewAt } from '../../core/timeline/timeline.js';
-import { h, remPixels } from '../kit/dom.js';
+import { h } from '../kit/dom.js';
 import { shapes } from '../kit/glyphs.js';
 import { originOf } from '../../core/cluster/forks.js';
 import { hitsOf } from './find.js';
@@ -12,7 +12,7 @@ import { secondBars, secondOf } from '../forks/secondtrack.js';
 /** @typedef {import('../../core/timeline/timeline.js').Lane & {area?: number[]}} Lane */
 /** @typedef {import('../../core/timeline/timeline.js').Arrow} Arrow */
 /** @typedef {import('../../core/timeline/axis.js').Range} Range */
-/** @typedef {{width: number, height: number}} Size */
+/** @typedef {import('../kit/parts.js').Room} Size */
 
 // about what one request takes; where that is a speck, arrows between specks say nothing
 const REQUEST_US = 1700;
@@ -23,7 +23,7 @@ const REQUEST_US = 1700;
  * @param {boolean} [shares]  whether a lane's bars share its height with thin ones beneath them
  */
 export function scaleOf(range, size, count, shares = false) {
-  const rem = remPixels();
+  const { rem } = size;
   const top = 1.5 * rem;
   const pad = 0.6 * rem;
   const row = (size.height - top) / Math.max(1, count);

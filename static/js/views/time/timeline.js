@@ -33,14 +33,20 @@ const DENSE_SLICES = 180;
 // more than this in a window would be bars on top of each other
 const BARS_MAX = 320;
 
+/** How much room there is for the axis. @param {HTMLElement} host */
+export function roomOf(host) {
+  const plot = host.querySelector('.plot');
+  const { width, height } = plot ? plot.getBoundingClientRect() : { width: 800, height: 140 };
+  return { width, height, rem: remPixels() };
+}
+
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderTimeline(host, ctx) {
   const range = rangeOf(ctx);
   const crowd = ctx.focus === 'crowd' && !range.empty;
-  const plot = host.querySelector('.plot');
-  const size = plot ? plot.getBoundingClientRect() : { width: 800, height: 140 };
-  const room = Math.floor((size.height / remPixels() - TOP_REM) / LANE_REM_MIN);
-  const most = Math.min(ctx.compact ? 7 : 9, Math.max(4, room));
+  const { room: size } = ctx;
+  const lanes = Math.floor((size.height / size.rem - TOP_REM) / LANE_REM_MIN);
+  const most = Math.min(ctx.compact ? 7 : 9, Math.max(4, lanes));
   /** @type {{lanes: NamedLane[], arrows: import('../../core/timeline/timeline.js').Arrow[]}} */
   const model = crowd ? crowdLanes(ctx, range) : lanesOf(ctx, range, most);
   render(

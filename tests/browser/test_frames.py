@@ -1,0 +1,106 @@
+"""What one frame of the page does when there are many pods: it draws one part while they start,
+moves no square, and measures nothing before all is written."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.browser import asking
+from tests.browser.sight import Look, Sight
+from tests.lifecycle.hosting.running import Demo
+
+DEMO = ("--speed", "max")
+MANY = 45  # is a crowd
+STEPS = 10
+
+# for each frame that changed a part of the page, which
+PARTS = """() => {
+  const parts = ['bench', 'map', 'inspector', 'timeline'].map((id) => document.getElementById(id));
+  window.drawn_ = [];
+  new MutationObserver((changes) => {
+    const changed = parts.filter((part) => changes.some(({ target }) => part.contains(target)));
+    if (changed.length) window.drawn_.push(changed.map(({ id }) => id));
+  }).observe(document.body, {
+    subtree: true, childList: true, attributes: true, characterData: true,
+  });
+}"""
+# squares that were taken out, and those of them that were put in elsewhere
+SQUARES = """() => {
+  window.squares_ = { added: 0, moved: 0 };
+  new MutationObserver((changes) => {
+    const nodes = (list) => changes.flatMap((change) => [...change[list]])
+      .filter(({ nodeName }) => nodeName === 'g' || nodeName === 'rect');
+    const removed = new Set(nodes('removedNodes'));
+    for (const node of nodes('addedNodes'))
+      window.squares_[removed.has(node) ? 'moved' : 'added'] += 1;
+  }).observe(document.querySelector('.yard'), { subtree: true, childList: true });
+}"""
+# how often, between two frames, something was measured that had been changed, so laid out at once
+MEASURED = """() => {
+  window.measured_ = [];
+  let count = 0;
+  const changes = new MutationObserver(() => undefined);
+  changes.observe(document, {
+    subtree: true, childList: true, attributes: true, characterData: true,
+  });
+  const { getBoundingClientRect } = Element.prototype;
+  Element.prototype.getBoundingClientRect = function () {
+    if (changes.takeRecords().length) count += 1;
+    return getBoundingClientRect.call(this);
+  };
+  const see = () => {
+    window.measured_.push(count);
+    count = 0;
+    requestAnimationFrame(see);
+  };
+  requestAnimationFrame(see);
+}"""
+
+
+def until_known(sight: Sight, demo: Demo) -> None:
+    """What happened so far is on the axis, which is drawn behind the other parts."""
+    known = "([seq]) => Number(document.querySelector('[role=slider]').ariaValueMax) >= seq"
+    sight.until(known, asking.state(demo)["seq"])
+
+
+def test_while_many_pods_start_a_frame_draws_one_part_of_the_page(look: Look, demo: Demo) -> None:
+    waiting = (asking.pod(f"waits-{n}", nodeSelector={"is": "nowhere"}) for n in range(MANY))
+    assert len(asking.apply(demo, "\n---\n".join(waiting))) == MANY
+    sight = look()
+    expect(sight.page.locator("#funnel")).to_be_visible()
+    until_known(sight, demo)
+
+    sight.page.evaluate(PARTS)
+    for number in range(STEPS):
+        assert asking.apply(demo, asking.pod(f"runs-{number}"))[0]["code"] == 201
+        until_known(sight, demo)
+
+    drawn = sight.page.evaluate("window.drawn_")
+    assert {part for parts in drawn for part in parts} == {"bench", "map", "inspector", "timeline"}
+    assert [parts for parts in drawn if len(parts) > 1] == []
+
+
+def test_a_pod_that_starts_moves_no_square(look: Look, demo: Demo) -> None:
+    sight = look()
+    expect(sight.page.locator("#funnel")).to_be_visible()
+    sight.page.evaluate(SQUARES)
+
+    asking.run(demo, "many", MANY)
+    until_known(sight, demo)
+
+    squares = sight.page.evaluate("window.squares_")
+    assert squares["added"] >= MANY
+    assert squares["moved"] == 0
+
+
+def test_what_is_drawn_is_measured_once_all_of_it_is_written(look: Look, demo: Demo) -> None:
+    sight = look()
+    expect(sight.page.locator("#funnel")).to_be_visible()
+    until_known(sight, demo)
+
+    sight.page.evaluate(MEASURED)
+    for _ in range(STEPS):
+        sight.press("ArrowLeft")
+        sight.settle()
+
+    assert set(sight.page.evaluate("window.measured_")) == {0, 1}
