@@ -110,10 +110,10 @@ export class Address {
       if (player.live && player.past) player.goLive();
       return true;
     }
-    const { cursor, rest } = player;
     const { seq, oldest } = await this._find(rev, hop);
     const isLeft = () => goal !== this.goal || player !== app.player;
     if (!isLeft() && seq) await app.lookAt(seq).catch(() => {});
+    const { cursor, rest } = player;
     while (!isLeft() && seq && seq < app.history.first && (await app.reach(seq)));
     if (isLeft()) return false;
     const { index, head, first } = app.history;
