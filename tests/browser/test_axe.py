@@ -1,44 +1,19 @@
-"""axe-core finds nothing amiss with what the page shows, in each theme and language.
-
-It is a dependency of the tests alone (tests/js/package.json); its rules are all on.
-"""
+"""axe-core finds nothing amiss with what the page shows, in each theme and language."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser import asking
+from tests.browser.axe import LOOKS, PHONE, dressed, violations
 from tests.browser.sight import Look, Sight
 from tests.lifecycle.hosting.running import Demo
-from tests.tidy import sources
 
 DEMO = ("--speed", "max")
-PHONE = (390, 844)
-INSTALLED = "tests/js/node_modules/.installed"
-LOOKS = (("light", "en"), ("dark", "zh"), ("projector", "en"))
 BUILT = "How this API server was built"
-VIOLATIONS = """() => axe.run(document, { resultTypes: ['violations'] }).then((found) =>
-  found.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`)))"""
-DRESS = """([theme, language]) => {
-  document.documentElement.dataset.theme = theme;
-  if (document.documentElement.lang.startsWith(language)) return;
-  document.querySelector("#bar button[aria-label*='中文'], #bar button[aria-label*='English']")
-    .click();
-}"""
-SPOKEN = "([language]) => document.documentElement.lang.startsWith(language)"
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    file = sources.ROOT / "tests/js/node_modules/axe-core/axe.min.js"
-    if not file.is_file():
-        subprocess.run(["make", "--silent", INSTALLED], cwd=sources.ROOT, check=True)
-    return file.read_text()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,38 +31,25 @@ def told(demo: Demo) -> Iterator[None]:
     waiting.close()
 
 
-def test_nothing_is_amiss_in_any_state_theme_or_language(look: Look, axe: str) -> None:
+def test_nothing_is_amiss_in_any_state_theme_or_language(look: Look) -> None:
     sight = look((1280, 800), query="theme=light&lang=en", expects="status of 4")
     wrong: list[str] = []
     for moment, go in MOMENTS.items():
         go(sight)
         for dress in LOOKS:
-            found = violations(sight, axe, dress)
+            found = violations(sight, dress)
             wrong += [f"{moment}, {' '.join(dress)}: {one}" for one in found]
         dressed(sight, LOOKS[0])
     assert not wrong, "\n".join(["", *wrong])
 
 
-def test_nothing_is_amiss_on_a_phone(look: Look, axe: str) -> None:
+def test_nothing_is_amiss_on_a_phone(look: Look) -> None:
     wrong: list[str] = []
     sight = look(PHONE, query="theme=light&lang=en", has_touch=True)
     for moment in ("held", "gate", "search", "refused", "at rest", "object", "editor"):
         MOMENTS[moment](sight)
-        wrong += [f"{moment}: {one}" for one in violations(sight, axe, LOOKS[0])]
+        wrong += [f"{moment}: {one}" for one in violations(sight, LOOKS[0])]
     assert not wrong, "\n".join(["", *wrong])
-
-
-def violations(sight: Sight, axe: str, dress: tuple[str, str]) -> list[str]:
-    if not sight.page.evaluate("'axe' in window"):
-        sight.page.evaluate(axe)
-    dressed(sight, dress)
-    sight.settle()
-    return [str(one) for one in sight.page.evaluate(VIOLATIONS)]
-
-
-def dressed(sight: Sight, dress: tuple[str, str]) -> None:
-    sight.page.evaluate(DRESS, dress)
-    sight.until(SPOKEN, dress[1])
 
 
 def alone(go: Callable[[Sight], None]) -> Callable[[Sight], None]:
