@@ -436,9 +436,9 @@ def test_forks_end_with_their_worker_and_later_ones_begin_where_the_next_did(
         for one in (older, newer):
             control(demo, one["name"], "resume")
             until(functools.partial(is_ready, demo, one["name"]))
+        assert len(forks(demo)) == 2
         control(demo, "demo", "reset")
-        until(lambda: call(demo, "GET", "demo")[1].get("seq", before) < before)
-        assert forks(demo) == []
+        until(lambda: call(demo, "GET", "demo/forks")[1].get("forks") == [])
 
 
 def test_a_token_is_shown_again_and_kept_nowhere(tmp_path: Path) -> None:
