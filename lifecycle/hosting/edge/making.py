@@ -65,13 +65,13 @@ def apart(root: Path) -> Made:
 
 
 def here(root: Path) -> Made:
-    """Makes the files below `root`."""
+    """Makes the files below `root`. Raises OSError when one cannot be read just now."""
     from lifecycle.hosting.edge import joining, scripts
 
     try:
         joined = joining.script(root, SCRIPT, _address)
         sheet = joining.sheet(root, SHEET)
-    except (scripts.Unreadable, OSError, UnicodeDecodeError) as error:
+    except (scripts.Unreadable, UnicodeDecodeError) as error:
         return Made(refused=str(error))
     texts = {name: joint.text for name, joint in joined.items()} | {SHEET: sheet}
     addresses = Addresses(*(_address(name, texts[name]) for name in (SCRIPT, SHEET)))

@@ -30,9 +30,12 @@ class PageFiles:
         """Returns where the page's script and style sheet are."""
         with self._lock:
             seen = self._look()
-            if seen != self._seen:
+            if seen and seen != self._seen:
+                try:
+                    self._made = making.apart(self._root)
+                except OSError:  # a file that is gone, no descriptor: perhaps the next time
+                    return making.Addresses()
                 self._seen = seen
-                self._made = making.apart(self._root)
                 if self._made.refused:
                     self._say(f"the page is served file by file: {self._made.refused}")
             return self._made.addresses
@@ -44,9 +47,9 @@ class PageFiles:
         return self._made.files.get(name)
 
     def _look(self) -> list[tuple[str, int, int]]:
-        files = [file for folder in FOLDERS for file in (self._root / folder).rglob("*.*s")]
         try:
+            files = [file for folder in FOLDERS for file in (self._root / folder).rglob("*.*s")]
             stats = [(str(file), file.stat()) for file in files]
-        except OSError:  # one goes away meanwhile
+        except OSError:  # one goes away meanwhile, or there is no descriptor
             return []
         return sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)

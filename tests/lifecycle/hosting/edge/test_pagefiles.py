@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,19 @@ def test_what_cannot_be_joined_is_served_file_by_file_until_it_can(root: Path) -
     assert said == [f"the page is served file by file: js/main.js: line {line}: {{ is not closed"]
     (root / "js/main.js").write_text(written)
     assert files.addresses() == joined
+
+
+def test_what_cannot_be_read_just_now_is_joined_the_next_time(root: Path) -> None:
+    said: list[str] = []
+    files = pagefiles.PageFiles(root, said.append)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        assert files.addresses() == making.Addresses()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert files.addresses() != making.Addresses()
+    assert said == []
 
 
 def test_files_are_made_in_another_process_and_without_one_in_place(
