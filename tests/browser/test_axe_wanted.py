@@ -113,13 +113,15 @@ def roll(kubectl: Kubectl) -> None:
 
 
 def half_way(records: list[dict[str, Any]]) -> int:
-    """The record at which a new pod of the rollout is ready, and two old ones are there."""
-    return next(
-        one["seq"] for one in records
-        if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "roll")
-        and (one["object"].get("status") or {}).get("updatedReplicas") == 2
-        and one["object"]["metadata"]["generation"] == 2
-    )  # fmt: skip
+    """The record at which some pods of the rollout are new, and not all."""
+    for record in records:
+        if record["kind"] != "write" or record["resource"] != "deployments.apps":
+            continue
+        written = record["object"]
+        updated = (written.get("status") or {}).get("updatedReplicas", 0)
+        if record["name"] == "roll" and written["metadata"]["generation"] == 2 and 0 < updated < 3:
+            return int(record["seq"])
+    raise AssertionError("the rollout came at once")
 
 
 def end_jobs(kubectl: Kubectl) -> None:
