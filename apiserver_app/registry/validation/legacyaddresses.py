@@ -9,7 +9,7 @@ Models kubernetes staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from apiserver_app.machinery import errors
@@ -28,20 +28,24 @@ class Rule(NamedTuple):
     known: Collection[str] = ()
 
     def ip(self, value: str, path: str, errs: list[FieldError]) -> None:
-        if value in self.known:
-            return
-        before = len(errs)
-        checks.ip(value, path, errs)
-        text = ip_fault(value) if self.strict and len(errs) == before else ""
-        if text:
-            errs.append(errors.invalid_value(path, value, text))
+        self._judge(value, path, errs, checks.ip, ip_fault)
 
     def cidr(self, value: str, path: str, errs: list[FieldError]) -> None:
+        self._judge(value, path, errs, checks.cidr, cidr_fault)
+
+    def _judge(
+        self,
+        value: str,
+        path: str,
+        errs: list[FieldError],
+        check: Callable[[str, str, list[FieldError]], object],
+        fault: Callable[[str], str],
+    ) -> None:
         if value in self.known:
             return
         before = len(errs)
-        checks.cidr(value, path, errs)
-        text = cidr_fault(value) if self.strict and len(errs) == before else ""
+        check(value, path, errs)
+        text = fault(value) if self.strict and len(errs) == before else ""
         if text:
             errs.append(errors.invalid_value(path, value, text))
 
