@@ -48,7 +48,7 @@ async function unpacked(bytes) {
   for (let i = 0, next = 1; i < starts.length - 1; next = i + 1) {
     let member = await memberOf(bytes.subarray(starts[i], starts[next]));
     // what looks like the next one may be within this
-    for (; !member.isWhole && next < starts.length - 1; ) {
+    while (!member.isWhole && next < starts.length - 1) {
       next += 1;
       member = await memberOf(bytes.subarray(starts[i], starts[next]));
     }
