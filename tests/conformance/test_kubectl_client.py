@@ -154,11 +154,20 @@ def test_a_dry_run_of_the_client_sends_nothing_and_one_of_the_server_passes_ever
     printed, requests = asked.run(*create, "--dry-run=client")
     assert printed.out == "deployment.apps/dry created (dry run)\n"
     assert requests == []
-    printed, requests = asked.run(*create, "--dry-run=server")
+    printed, records = asked.traced(*create, "--dry-run=server")
     assert printed.out == "deployment.apps/dry created (server dry run)\n"
-    assert [each.path for each in requests if each.verb == "create"] == [
-        "/apis/apps/v1/namespaces/client/deployments"
+    (request,) = [
+        each
+        for each in records
+        if each["kind"] == "request" and each["outside"] and each["verb"] == "create"
     ]
+    assert request["path"] == "/apis/apps/v1/namespaces/client/deployments"
+    own = [each for each in records if each["span"] == request["seq"]]
+    gates = [each["gate"] for each in own if each["kind"] == "gate"]
+    assert gates == [
+        "authentication", "audit", "flowcontrol", "authorization", "routing", "decode", "mutating",
+        "prepare", "validation", "validating", "etcd",
+    ]  # fmt: skip
     assert kubectl("get", "deployment", "dry", "--ignore-not-found") == ""
 
 

@@ -266,6 +266,9 @@ def test_controllers_look_into_their_caches_and_ask_the_server_for_nothing_they_
         for look in record.get("looked", ())
     )
     assert reads == []
+    assert {"deployment", "replicaset", "scheduler"} <= {
+        record["client"] for record in records if record["kind"] == "request"
+    }
     assert looks > 20
 
 
