@@ -16,7 +16,14 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
 from apiserver_app.handlers.input import listoptions, options
 from apiserver_app.handlers.request import Operation, Request
-from apiserver_app.handlers.verbs import allocations, attributes, conversions, rest, unreadable
+from apiserver_app.handlers.verbs import (
+    allocations,
+    attributes,
+    conversions,
+    listing,
+    rest,
+    unreadable,
+)
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.kernel import SECOND
@@ -148,25 +155,14 @@ def _take_options(request: Request) -> None:
 
 
 def _page(request: Request) -> Page:
-    cluster, info, call = request.cluster, request.info, request.call
-    asked = listoptions.of_list(call)
-    selection = cluster.selection(
-        info, call.namespace, call.param("labelSelector"), call.param("fieldSelector")
-    )
+    asked = listoptions.of_list(request.call)
+    selection = listing.select(request)
     _take_options(request)
     if request.options.get(options.IGNORE_READ_ERROR):
         raise unreadable.not_with_collections()
     request.gate = "etcd"
-    if asked.at_least > cluster.store.revision:
-        raise generic.too_new(asked.at_least, cluster.store.revision)
-    return cluster.storage.page(
-        info,
-        cluster.strategy(info),
-        selection,
-        limit=asked.limit,
-        token=asked.token,
-        revision=asked.revision,
-    )
+    listing.check_fresh(request, asked.at_least)
+    return listing.page(request, selection, asked)
 
 
 def finish(

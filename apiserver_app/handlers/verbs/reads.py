@@ -8,10 +8,9 @@ from __future__ import annotations
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.input import listoptions, readpath
 from apiserver_app.handlers.request import Operation, Request
-from apiserver_app.handlers.verbs import componentstatus
+from apiserver_app.handlers.verbs import componentstatus, listing
 from apiserver_app.machinery import errors
-from apiserver_app.registry import generic, storagecalls
-from apiserver_app.registry.generic import Selection
+from apiserver_app.registry import storagecalls
 
 COMPUTED = "componentstatuses"  # not stored
 _TRUE = ("1", "t", "true")
@@ -27,7 +26,7 @@ class Get(Operation):
                 why = "the export parameter, deprecated since v1.14, is no longer supported"
                 raise errors.bad_request(why)
             revision = listoptions.parse_revision(call.param("resourceVersion"))
-            _check_fresh(request, revision)
+            listing.check_fresh(request, revision)
         request.gate = "etcd"
         if info.plural == COMPUTED:
             return componentstatus.get(request)
@@ -53,23 +52,16 @@ class List(Operation):
 
     def answer(self, request: Request) -> Outcome:
         cluster, info = request.cluster, request.info
-        selection = _selection(request)
+        selection = listing.select(request)
         options = listoptions.of_list(request.call)
         request.gate = "etcd"
-        _check_fresh(request, options.at_least)
+        listing.check_fresh(request, options.at_least)
         if info.plural == COMPUTED:
             return componentstatus.page(request, selection)
         etcd = readpath.of(request.call, cluster.version).by == readpath.ETCD
         if etcd:
             cluster.counters.stored("list", info.key, 0)
-        page = cluster.storage.page(
-            info,
-            cluster.strategy(info),
-            selection,
-            limit=options.limit,
-            token=options.token,
-            revision=options.revision,
-        )
+        page = listing.page(request, selection, options)
         cluster.counters.listed(info.key, page.looked_at, len(page.entries), etcd=etcd)
         return Outcome(200, page=page)
 
@@ -80,30 +72,12 @@ class Watch(Operation):
     call = storagecalls.WATCH
 
     def answer(self, request: Request) -> Outcome:
-        selection = _selection(request)
+        selection = listing.select(request)
         options = listoptions.of_watch(request.call, request.cluster.version)
         request.gate = "etcd"
         if options.initial:  # a watch from a revision yet to come waits for it
-            _check_fresh(request, options.revision)
+            listing.check_fresh(request, options.revision)
         return Outcome(200, selection=selection)
-
-
-def _selection(request: Request) -> Selection:
-    call = request.call
-    return request.cluster.selection(
-        request.info,
-        call.namespace,
-        call.param("labelSelector"),
-        call.param("fieldSelector"),
-        request.name,
-    )
-
-
-def _check_fresh(request: Request, revision: int) -> None:
-    """What is asked for must have happened."""
-    current = request.cluster.store.revision
-    if revision > current:
-        raise generic.too_new(revision, current)
 
 
 GET, GET_PART, LIST, WATCH = Get(), GetPart(), List(), Watch()
