@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.browser import asking
-from tests.browser.sight import Sight
+from tests.browser.sight import COMPACT, Look, Sight
 from tests.conformance.api import Api
 from tests.lifecycle.hosting.running import REAL, Demo, kept_ports
 from tests.robustness.test_disk import until_refused
@@ -112,3 +112,17 @@ def revived(demo: Demo) -> bool:
         return bool(asking.state(demo).get("ready"))
     except (OSError, ValueError):
         return False
+
+
+def test_a_feed_that_is_closed_while_it_connects_leaves_no_complaint(look: Look) -> None:
+    sight = look(COMPACT)
+    closed = """async () => {
+      const { Feed } = await import('/static/js/net/feed.js');
+      const feed = new Feed('demo', { connection() {} }, () => 0);
+      feed.open();
+      feed.close();
+      const { code } = await new Promise((done) => feed.socket.addEventListener('close', done));
+      return [code, feed.socket.readyState];
+    }"""
+    assert sight.page.evaluate(closed) == [1000, 3], "closed by the page, once it was open"
+    assert not sight.complaints

@@ -57,6 +57,7 @@ export class Feed {
       this.taken = this.taken.then(take).catch(reportError);
     });
     socket.addEventListener('open', () => {
+      if (this.closed || this.resting || socket !== this.socket) return;
       this.wait = WAIT_MS_MIN;
       this.listener.connection(true, false);
     });
@@ -65,7 +66,7 @@ export class Feed {
 
   close() {
     this.closed = true;
-    this.socket?.close();
+    end(this.socket);
   }
 
   /** @param {string} data @param {WebSocket} socket */
@@ -99,7 +100,7 @@ export class Feed {
         if (!document.hidden) return;
         clearTimeout(this.timer);
         this.resting = true;
-        this.socket?.close();
+        end(this.socket);
       }, HIDDEN_MS);
     } else if (this.resting) {
       this.resting = false;
@@ -143,6 +144,16 @@ export function earlier(cluster, from, to) {
     });
     socket.addEventListener('close', () => reading.then(() => reject(new Error(''))));
   });
+}
+
+/**
+ * Closes a socket. One that is not open yet is closed once it is: browsers complain of less.
+ * @param {WebSocket|null} socket
+ */
+function end(socket) {
+  if (socket?.readyState === WebSocket.CONNECTING)
+    socket.addEventListener('open', () => socket.close());
+  else socket?.close();
 }
 
 /** @param {string} cluster @param {string} wanted */
