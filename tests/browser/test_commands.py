@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -56,7 +58,7 @@ def test_what_cannot_be_sent_says_why_and_stays_to_be_mended(look: Look) -> None
 
     sight.send(asking.pod("mine"), "viewer")
     sight.says(newest(sight), "Error from server (Forbidden): pods is forbidden")
-    assert "mine" in field(sight).input_value()
+    expect(field(sight)).to_have_value(re.compile("mine"))
 
 
 def test_the_arrow_up_goes_back_in_what_was_sent(look: Look) -> None:

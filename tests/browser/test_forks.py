@@ -155,7 +155,7 @@ def test_the_halves_go_back_together_and_one_leads_to_the_other_cluster(
     halves.last.locator("button.first-parted").click()
     sight.says(sight.moment, "in the past")
     at = halves.first.locator(".second").first
-    assert at.inner_text() == halves.last.locator(".second").first.inner_text()
+    expect(halves.last.locator(".second").first).to_have_text(at.inner_text())
     assert_well(sight)
 
     while halves.last.locator("button.first-parted").count():
