@@ -164,6 +164,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "HostnameOverride": Span(35),
     "ImageVolume": Span(35),
     "IngressClassesReworded": Span(36),
+    "JobLabelsWithPrefix": Span(27),  # batch.kubernetes.io/, beside the ones without
     "MatchLabelKeysInPodAffinity": Span(31),
     "MaxReplicasReworded": Span(36),  # of an autoscaler
     "MaxUnavailableStatefulSet": NOT_YET,

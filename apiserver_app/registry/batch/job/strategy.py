@@ -19,9 +19,7 @@ from apiserver_app.registry.core import workload
 from apiserver_app.registry.strategy import Context
 from apiserver_app.registry.validation import checks, gostructs, gosyntax, selectors
 
-_UID_LABEL, _NAME_LABEL = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
-_UID_LABELS = ("controller-uid", _UID_LABEL)
-_NAME_LABELS = ("job-name", _NAME_LABEL)
+_PREFIX = "batch.kubernetes.io/"
 _FIXED = (
     "completionMode",
     "podFailurePolicy",
@@ -53,7 +51,7 @@ class JobStrategy(workload.WorkloadStrategy):
         metadata, inside = obj["metadata"], obj["spec"]["template"].get("metadata") or {}
         shared = metadata.get("labels") is inside.get("labels")
         if not obj["spec"].get("manualSelector"):
-            _generate_selector(obj)
+            _generate_selector(ctx, obj)
         labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
         if labels and (shared or not metadata.get("labels")):  # or as a read defaults it
             metadata["labels"] = dict(labels)
@@ -61,7 +59,7 @@ class JobStrategy(workload.WorkloadStrategy):
     def validate(self, ctx: Context, obj: Object) -> list[FieldError]:
         errs: list[FieldError] = []
         if not obj["spec"].get("manualSelector") and obj["spec"].get("selector") is not None:
-            _generated(obj, errs)
+            _generated(ctx, obj, errs)
         rules.with_selector(obj["spec"], "spec", ctx.version, errs)
         _pod_names(obj, errs)
         return errs
@@ -130,29 +128,32 @@ def default_job_spec(spec: dict[str, Any]) -> None:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _generate_selector(obj: Object) -> None:
-    metadata, spec = obj["metadata"], obj["spec"]
+def _made_labels(ctx: Context, metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The labels that tie pods to their job."""
+    made = {"controller-uid": metadata.get("uid") or "", "job-name": metadata.get("name") or ""}
+    if ctx.version.has("JobLabelsWithPrefix"):
+        made |= {f"{_PREFIX}{label}": value for label, value in made.items()}
+    return made
+
+
+def _generate_selector(ctx: Context, obj: Object) -> None:
+    spec = obj["spec"]
     inside = spec["template"].get("metadata") or {}
-    labels = dict(inside.get("labels") or {})
-    for label in _NAME_LABELS:
-        labels.setdefault(label, metadata.get("name") or "")
-    for label in _UID_LABELS:
-        labels.setdefault(label, metadata.get("uid") or "")
+    made = _made_labels(ctx, obj["metadata"])
+    labels = {**made, **(inside.get("labels") or {})}
     spec["template"]["metadata"] = {**inside, "labels": dict(sorted(labels.items()))}
+    uid = next(label for label in reversed(made) if label.endswith("controller-uid"))
     selector = dict(spec.get("selector") or {})
-    made = {_UID_LABEL: metadata.get("uid") or ""}
-    selector["matchLabels"] = {**made, **(selector.get("matchLabels") or {})}
+    selector["matchLabels"] = {uid: made[uid], **(selector.get("matchLabels") or {})}
     spec["selector"] = selector
     gofields.arrange(spec, "batch.v1.JobSpec")
 
 
-def _generated(obj: Object, errs: list[FieldError]) -> None:
+def _generated(ctx: Context, obj: Object, errs: list[FieldError]) -> None:
     """Validates the generated labels and selector. A manifest copied from another job still
     carries that job's."""
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
-    metadata = obj["metadata"]
-    uid, name = metadata.get("uid") or "", metadata.get("name") or ""
-    made = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABEL: uid, _NAME_LABEL: name}
+    made = _made_labels(ctx, obj["metadata"])
     for key, expected in made.items():
         text, path = f"must be '{expected}'", f"spec.template.metadata.labels[{key}]"
         if key not in labels:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from apiserver_app.machinery.meta import Object
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.batch import cronjob
 from tests.apiserver_app.registry.kinds import strategies
 
@@ -133,6 +134,17 @@ def test_a_job_selects_pods_by_its_own_uid() -> None:
     }
     assert (spec["completionMode"], spec["suspend"]) == ("NonIndexed", False)
     assert strategies.create_errors("jobs.batch", job()) == []
+
+
+def test_the_labels_of_jobs_have_a_prefix_since_1_27() -> None:
+    ctx = strategies.context()
+    ctx.version = Release(26)
+    obj = strategies.created("jobs.batch", job(), ctx)
+
+    labels = {"app": "web", "controller-uid": "u-1", "job-name": "pi"}
+    assert obj["spec"]["selector"] == {"matchLabels": {"controller-uid": "u-1"}}
+    assert obj["spec"]["template"]["metadata"]["labels"] == labels
+    assert strategies.create_errors("jobs.batch", job(), ctx) == []
 
 
 def test_pods_of_a_job_must_be_able_to_end() -> None:
