@@ -29,6 +29,20 @@ metadata: {name: web}
 spec: {backend: {serviceName: web, servicePort: 80}}
 """
 
+# what kubectl 1.17.17 sends for `run NAME --image=IMAGE --replicas=3` and `--restart=Never`, its
+# generators deployment/v1beta1 (extensions/v1beta1), deployment/apps.v1 (apps/v1) and run-pod/v1
+DEPLOYMENT_OF_RUN = (
+    '{"kind":"Deployment","apiVersion":"%s","metadata":{"name":"nginx","creationTimestamp":null,'
+    '"labels":{"run":"nginx"}},"spec":{"replicas":3,"selector":{"matchLabels":{"run":"nginx"}},'
+    '"template":{"metadata":{"creationTimestamp":null,"labels":{"run":"nginx"}},"spec":'
+    '{"containers":[{"name":"nginx","image":"nginx","resources":{}}]}},"strategy":{}},"status":{}}'
+)
+POD_OF_RUN = (
+    '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"once","creationTimestamp":null,"labels":'
+    '{"run":"once"}},"spec":{"containers":[{"name":"once","image":"busybox","resources":{}}],'
+    '"restartPolicy":"Never","dnsPolicy":"ClusterFirst"},"status":{}}'
+)
+
 
 @pytest.fixture(scope="module", params=options.profiles()[1:])
 def profile(request: pytest.FixtureRequest) -> str:
@@ -84,3 +98,25 @@ def test_the_cluster_has_nothing_that_its_version_had_not(
     assert ("leases.coordination.k8s.io" in found) is (minor >= 12)
     assert ("podsecuritypolicies.policy" in found) is (minor >= 10)
     assert ("flowschemas.flowcontrol.apiserver.k8s.io" in found) is (minor >= 20)
+
+
+def test_what_run_once_sent_becomes_a_deployment_or_a_pod(
+    profile: str, old: dict[str, Kubectl]
+) -> None:
+    group = "extensions/v1beta1" if profile == "v1.8" else "apps/v1"
+    kubectl = old["oldest"]
+    deployments, pods = (
+        f"/apis/{group}/namespaces/default/deployments",
+        "/api/v1/namespaces/default/pods",
+    )
+    kubectl("create", "--raw", deployments, "-f", "-", given=DEPLOYMENT_OF_RUN % group)
+    kubectl("create", "--raw", pods, "-f", "-", given=POD_OF_RUN)
+
+    kubectl("rollout", "status", "deployment/nginx", PATIENTLY)
+    kubectl.until(lambda out: "Completed" in out, "get", "pod", "once")
+    labelled = yaml.safe_load(kubectl("get", "deploy,rs,pods", "-l", "run=nginx", "-o", "json"))
+    made = labelled["items"]
+    kinds = [each["kind"] for each in made]
+    assert kinds == ["Deployment", "ReplicaSet", "Pod", "Pod", "Pod"]
+    assert len({pod["spec"]["nodeName"] for pod in made if pod["kind"] == "Pod"}) >= 2
+    assert "ownerReferences" not in kubectl.object("pod", "once")["metadata"]
