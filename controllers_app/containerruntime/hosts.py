@@ -20,6 +20,8 @@ from controllers_app.containerruntime.servers.server import Server
 from controllers_app.containerruntime.service import Service
 from controllers_app.cri.images import Catalog
 from controllers_app.cri.services import Volumes
+from controllers_app.proxy import commands
+from controllers_app.proxy.proxies import Proxies
 from controllers_app.shell.streams import Sink
 from controllers_app.shell.tools import Tool
 
@@ -49,17 +51,20 @@ class Hosts:
     ) -> None:
         """`tools` and `servers` are those that images have beside those of any container; the
         catalog names their sets."""
-        self.environment = Environment(kernel, lookup, listing, volumes, dns.address, tools)
+        self.proxies = Proxies(kernel, lookup, listing)
+        known_tools = (*tools, *commands.tools(self.proxies))
+        self.environment = Environment(kernel, lookup, listing, volumes, dns.address, known_tools)
         self.nodes: dict[str, Containers] = {}
         self._apiserver = apiserver
         known = {server.name: server for server in (*images.SERVERS, *servers)}
-        self.network = Network(self.environment, self.nodes, known, dns.service)
+        self.network = Network(self.environment, self.nodes, known, self.proxies, dns.service)
 
     def add(self, name: str, address: str) -> Host:
         """The node of that name."""
         if name not in self.nodes:
             host = Host(self.environment, name, address)
             self.nodes[name] = Containers(host, self._machine)
+            self.proxies.addresses[name] = address
         return self.nodes[name].host
 
     def service(self, name: str, rand: Rand, catalog: Catalog) -> Service:

@@ -189,12 +189,13 @@ class Machine:
         return self._network.dns_fault()
 
     def connect(self, address: str, port: int) -> Bound:
-        if self._network.is_apiserver(address, port):
+        sandbox = self._container.sandbox()
+        if self._network.is_apiserver(address, port, sandbox):
             if not self._apiserver.listens:
                 raise Unreachable("Connection refused")
             apiserver = Server("kube-apiserver", self._answer_of_apiserver, tls=True)
             return Bound(apiserver, self._container)
-        return self._network.connect(address, port, self._container.sandbox())
+        return self._network.connect(address, port, sandbox)
 
     def listen(self, port: int, poke: Callable[[], None]) -> Listener | None:
         """Listen on a port of the container; None: somebody does already."""

@@ -1,10 +1,10 @@
 """The cluster's network as containers see it: names, services and who answers behind them.
 
-kube-proxy and the cluster DNS are played here: a service's address leads to its ready endpoints in
-turn, a name to what CoreDNS would say. Where a service is said to be the DNS, it is asked as any
-other: without ready endpoints nobody answers. No packet moves.
+A service's address leads where the rules of kube-proxy lead it (controllers_app/proxy), a name to
+what CoreDNS would say. Where a service is said to be the DNS, it is asked as any other: without
+ready endpoints nobody answers. No packet moves.
 
-Models kubernetes pkg/proxy (which endpoint a connection gets) and coredns plugin/kubernetes.
+Models coredns plugin/kubernetes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.containerruntime.containers import Containers
 from controllers_app.containerruntime.environment import Environment
@@ -21,6 +20,7 @@ from controllers_app.containerruntime.sandboxes import PodSandbox
 from controllers_app.containerruntime.servers import server
 from controllers_app.containerruntime.servers.server import Bound, Servers
 from controllers_app.cri.environment import DOMAIN
+from controllers_app.proxy.proxies import Client, Proxies
 from controllers_app.shell.machine import Unreachable
 
 _APISERVER = ("default", "kubernetes")
@@ -35,13 +35,14 @@ class Network:
         environment: Environment,
         nodes: Mapping[str, Containers],
         servers: Servers,
+        proxies: Proxies,
         dns: tuple[str, str] | None,
     ) -> None:
         """`dns` is the service that answers for names, if one must."""
         self._environment = environment
         self._nodes = nodes
         self._servers = servers
-        self._turn = 0
+        self._proxies = proxies
         self.dns = dns
 
     # -- names ----------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ class Network:
         """Who answers at an address. Raises Unreachable."""
         if address.startswith("127.") or address == "::1":
             return _taken(self.listening(me, port) if me is not None else None)
-        target = self._behind(address, port)
+        target = self._proxies.target(address, port, _client(me))
         if target is not None:
             address, port = target
         sandbox = self.pod_at(address, port)
@@ -121,11 +122,11 @@ class Network:
             raise Unreachable("Connection timed out", timed_out=True)
         return _taken(self.listening(sandbox, port))
 
-    def is_apiserver(self, address: str, port: int) -> bool:
+    def is_apiserver(self, address: str, port: int, me: PodSandbox | None) -> bool:
         """Whether the address leads to the API server: its service's, or its own."""
         if address.startswith("127."):
             return False
-        target = self._behind(address, port, turns=False) or (address, port)
+        target = self._proxies.target(address, port, _client(me), turns=False) or (address, port)
         return target in _ready(self._environment.lookup("endpoints", *_APISERVER) or {}, None)
 
     def pod_at(self, address: str, port: int) -> PodSandbox | None:
@@ -141,33 +142,13 @@ class Network:
         return pod
 
     def has_node(self, address: str) -> bool:
-        return any(node.host.address == address for node in self._nodes.values())
+        return bool(self._proxies.node_at(address))
 
-    def _behind(self, address: str, port: int, *, turns: bool = True) -> tuple[str, int] | None:
-        """The endpoint that a service's address and port lead to; None: it is no service's.
-        `turns`: the next connection is the next endpoint's."""
-        nodes = {node.host.address for node in self._nodes.values()}
-        for service in self._environment.listing("services", ""):
-            spec = service["spec"]
-            for service_port in spec.get("ports") or ():
-                own = spec.get("clusterIP") == address and service_port["port"] == port
-                if not own and not (address in nodes and service_port.get("nodePort") == port):
-                    continue
-                target = self._endpoint(service, service_port)
-                self._turn += turns
-                return target
-            if spec.get("clusterIP") == address:
-                raise Unreachable("Connection timed out", timed_out=True)
-        return None
 
-    def _endpoint(self, service: Object, port: Object) -> tuple[str, int]:
-        """The ready endpoint whose turn it is."""
-        namespace, name = meta.namespace_of(service), meta.name_of(service)
-        endpoints = self._environment.lookup("endpoints", namespace, name) or {}
-        ready = list(_ready(endpoints, port.get("name") or ""))
-        if not ready:
-            raise Unreachable("Connection refused")
-        return ready[self._turn % len(ready)]
+def _client(sandbox: PodSandbox | None) -> Client:
+    if sandbox is None or sandbox.network is None:
+        return Client()
+    return Client(sandbox.node, sandbox.network.address)
 
 
 def _ready(endpoints: Object, name: str | None) -> Iterator[tuple[str, int]]:

@@ -42,3 +42,24 @@ def test_run_shows_what_the_command_writes(kubectl: Kubectl) -> None:
     phase = ("get", "pod", "once", "-o", "jsonpath={.status.phase}")
     kubectl.until(lambda out: out == "Succeeded", *phase)
     assert kubectl("logs", "once") == "hi\n"
+
+
+def test_every_kube_proxy_has_the_same_rules_for_a_service(kubectl: Kubectl) -> None:
+    kubectl("expose", "pod", "web", "--port=80")
+    address = kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
+    pod = kubectl("get", "pod", "web", "-o", "jsonpath={.status.podIP}")
+    system = kubectl.within("kube-system")
+    names = system("get", "pods", "-l", "k8s-app=kube-proxy", "-o", "name").split()
+    assert len(names) == 3
+    show = ("exec", names[0], "--", "iptables-save", "-t", "nat")
+    system.until(lambda text: f"--to-destination {pod}:80\n" in text, *show)
+    texts = [
+        [
+            line
+            for line in system("exec", name, "--", "iptables-save").splitlines()
+            if '"containers/web' in line
+        ]
+        for name in names
+    ]
+    assert texts[0] == texts[1] == texts[2]
+    assert any(line.startswith(f"-A KUBE-SERVICES -d {address}/32 -p tcp") for line in texts[0])

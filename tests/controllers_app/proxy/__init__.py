@@ -1,0 +1,1 @@
+"""Tests of controllers_app/proxy."""
