@@ -144,6 +144,14 @@ class ServiceRequest(APIView):
         return Response({"code": reply.status, "answer": text})
 
 
+class ServiceRules(APIView):
+    @extend_schema(responses=serializers.RulesSerializer, operation_id="cluster_service_rules")
+    def get(self, request: Request, cluster: str, namespace: str, name: str) -> Response:
+        """What kube-proxy has written of a Service, and on which nodes it is the same."""
+        about = {"namespace": namespace, "name": name}
+        return Response(bridge.control(request, cluster, "rules", about)["rules"])
+
+
 class Objects(APIView):
     @extend_schema(
         parameters=[OpenApiParameter("prefix", str, description="of the store's keys")],

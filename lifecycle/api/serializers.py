@@ -273,6 +273,20 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     more = serializers.IntegerField(help_text="how many there are besides")
 
 
+class NodeRulesSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField(help_text="empty where the mode is not one that can be shown")
+    on = serializers.ListField(child=serializers.CharField(), help_text="the nodes that have it")
+
+
+class RulesSerializer(serializers.Serializer[Any]):
+    """The rules of one Service. Of a large cluster the first nodes are looked at."""
+
+    mode = serializers.CharField(help_text="of kube-proxy")
+    texts = NodeRulesSerializer(many=True, help_text="one where all nodes have the same")
+    of = serializers.IntegerField(help_text="nodes there are")
+    revision = serializers.IntegerField(help_text="of the store")
+
+
 class ObjectsSerializer(serializers.Serializer[Any]):
     objects = serializers.DictField(help_text="by key of the store")
     revision = serializers.IntegerField()

@@ -16,6 +16,10 @@ urlpatterns = [
         "clusters/<str:cluster>/services/<str:namespace>/<str:name>/request",
         clusters.ServiceRequest.as_view(),
     ),
+    path(
+        "clusters/<str:cluster>/services/<str:namespace>/<str:name>/rules",
+        clusters.ServiceRules.as_view(),
+    ),
     path("clusters/<str:cluster>/object/request", acting.ObjectRequest.as_view()),
     path("clusters/<str:cluster>/openapi", openapi.OpenApi.as_view()),
     path("clusters/<str:cluster>/objects", clusters.Objects.as_view()),

@@ -177,6 +177,29 @@ def test_a_request_that_nobody_can_answer_says_why(look: Look) -> None:
     assert_laid_out(sight)
 
 
+def test_the_rules_of_kube_proxy_are_shown_and_are_the_same_on_all_nodes(
+    look: Look, demo: Demo, kubectl: Kubectl
+) -> None:
+    scale(demo, kubectl, 2)
+    sight = look(COMPACT)
+    sight.page.get_by_role("region", name="Services").get_by_role("button", name="web").click()
+    inspector = sight.page.locator(".inspector")
+
+    inspector.get_by_role("button", name="Show the rules of kube-proxy").click()
+
+    shown = inspector.locator("details", has_text="Rules of kube-proxy")
+    sight.says(shown, "mode iptables, the same on 3 of 3 nodes · r")
+    address = asking.objects(demo, "services/specs")["web"]["spec"]["clusterIP"]
+    sight.says(shown, f"-A KUBE-SERVICES -d {address}/32 -p tcp")
+    for endpoint in addresses(demo):
+        sight.says(shown, f"-j DNAT --to-destination {endpoint}:80")
+    assert_laid_out(sight)
+
+    scale(demo, kubectl, 1)
+    inspector.get_by_role("button", name="Read them again").click()
+    expect(shown).to_contain_text(re.compile("DNAT(?!.*DNAT)", re.DOTALL))
+
+
 def pods(demo: Demo) -> dict[str, Any]:
     return asking.objects(demo, "pods")
 

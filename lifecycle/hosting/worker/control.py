@@ -65,6 +65,7 @@ class Controls:
             "console": self._console,
             "startup": self._startup,
             "forms": self._forms,
+            "rules": self._rules,
         }
 
     def add(self, actions: Mapping[str, Callable[[ClusterHost, Args], Any]]) -> None:
@@ -236,6 +237,21 @@ class Controls:
             return {"forms": forms.of_request(host.cluster, seq)}
         except KeyError as error:
             raise ControlError("no request begins with that record") from error
+
+    def _rules(self, host: ClusterHost, args: Args) -> Args:
+        """What kube-proxy has written of a service, node by node."""
+        namespace, name = str(args.get("namespace", "")), str(args.get("name", ""))
+        try:
+            compared = host.cluster.hosts.proxies.rules_of(namespace, name)
+        except KeyError as error:
+            raise ControlError(f'there is no service "{namespace}/{name}"') from error
+        rules: Args = {
+            "mode": compared.mode,
+            "texts": [{"text": text, "on": nodes} for text, nodes in compared.texts.items()],
+            "of": compared.nodes,
+            "revision": host.cluster.store.revision,
+        }
+        return {"rules": rules}
 
     def _record(self, host: ClusterHost, action: str, detail: Args) -> None:
         host.untouched &= action not in TOUCHING

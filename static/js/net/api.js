@@ -69,6 +69,8 @@ export function clusterApi(cluster) {
       const as = encodeURIComponent(user);
       return post(`${base}/services/${namespace}/${name}/request?as=${as}`, { port });
     },
+    /** @param {{namespace: string, name: string}} service */
+    rules: ({ namespace, name }) => ask(`${base}/services/${namespace}/${name}/rules`),
     /** @param {import('../core/commands/acts.js').ObjectRequest} request @param {string} user */
     act: (request, user) => post(`${base}/object/request?as=${encodeURIComponent(user)}`, request),
     /** @param {string} version @param {string} kind @param {string} user */

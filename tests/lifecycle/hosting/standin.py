@@ -193,8 +193,8 @@ class Driver:
         else:
             result = {"mode": "run", "speed": 1, "seq": self._seq, "action": action, "args": args}
             result |= {"version": "1.33", "epoch": 0, "seed": 1, "profile": "", "nodes": 3}
-            result |= {"objects": {}, "revision": 7, "object": None, "startup": {}, "forms": {}}
-            result |= {"forks": [], "fork": {}}
+            result |= {"objects": {}, "revision": 7, "object": None, "startup": {}}
+            result |= {"forms": {}, "rules": {}, "forks": [], "fork": {}}
         if action == "console":
             result |= {"output": f"ran {args['command']}\n", "errors": "", "exit_code": 0}
         self._send([("ctlr", number, "error" not in result, result)])

@@ -118,6 +118,7 @@ export function explainObject(model, key, words, chosen) {
         p(words, 'object.who', { who, rev: String(write.rev) }),
         ...(lines.length ? [{ type: /** @type {'diff'} */ ('diff'), lines }] : []),
         ...compare(before, key, write.rev),
+        ...proxyRules(write),
         h(
           model.index.hasAllOf(key)
             ? words.t('object.history', { n: history.length })
@@ -140,6 +141,12 @@ export function explainObject(model, key, words, chosen) {
     badge: words.t('badge.recorded'),
     source: words.t('source.recorded'),
   });
+}
+
+/** What kube-proxy makes of a service. @param {WriteRecord} write @returns {Block[]} */
+function proxyRules({ resource, op, namespace, name }) {
+  if (resource !== 'services' || op === 'delete') return [];
+  return [{ type: 'proxy', service: { namespace, name } }];
 }
 
 /** @param {WriteRecord} write */

@@ -1,5 +1,5 @@
 // @ts-check
-/** One request to a Service, and what is answered. */
+/** One request to a Service, and what is answered; what kube-proxy has written of it. */
 import { answerLines } from '../../core/commands/answers.js';
 import { answered } from './commandactions.js';
 
@@ -10,7 +10,21 @@ const LINE_MAX = 120;
 /** @param {App} app */
 export function serviceActions(app) {
   const { ui } = app;
+  const put = (/** @type {import('../inspector/proxy.js').Rules} */ rules) => {
+    ui.rules = rules;
+    app.draw();
+  };
   return {
+    /** What kube-proxy has written of it. @param {import('../inspector/proxy.js').Named} service */
+    rules(service) {
+      const asked = { service, data: null, error: '' };
+      const isStill = () => ui.rules?.service === service;
+      put(asked);
+      return app.api.rules(service).then(
+        (data) => isStill() && put({ ...asked, data }),
+        (error) => isStill() && put({ ...asked, error: error.message }),
+      );
+    },
     /** @param {import('../../core/cluster/services.js').Service} service */
     async askService(service) {
       const { namespace, name, port } = service;

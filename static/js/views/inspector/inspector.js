@@ -10,6 +10,7 @@ import { formsView } from './forms.js';
 import { objectMenu } from './objectmenu.js';
 import { chapterOf } from '../time/chapters.js';
 import { piecesOf, say } from '../kit/parts.js';
+import { proxyView } from './proxy.js';
 import { questions } from '../begin/questions.js';
 import { findings } from '../time/find.js';
 import { compareButton } from './revisions.js';
@@ -276,6 +277,8 @@ export function blockView(ctx, block, i) {
       return faultView(ctx, block, key);
     case 'forms':
       return formsView(ctx, block.seq, key);
+    case 'proxy':
+      return proxyView(ctx, block.service, key);
     case 'pods':
       return pods(ctx, block, key);
     case 'cards':

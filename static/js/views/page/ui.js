@@ -21,6 +21,7 @@ export function uiOf(meta, given) {
     answers: /** @type {import('../bench/commands.js').Answer[]} */ ([]), // the newest first
     startup: /** @type {import('../../types.js').Detail|null} */ (null),
     forms: /** @type {import('../inspector/forms.js').Forms|null} */ (null),
+    rules: /** @type {import('../inspector/proxy.js').Rules|null} */ (null),
     fault: /** @type {import('../inspector/faults.js').Fault|null} */ (null),
     lastApplied: '',
     lesson: /** @type {import('../begin/questions.js').Lesson|null} */ (null),

@@ -18,6 +18,7 @@ from lifecycle.hosting.worker.clock import MAX
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.hosting.worker.control import ControlError, Controls
 from lifecycle.hosting.worker.driver import Driver
+from tests import builders
 from tests.apiserver_app.cluster import bare_session
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -31,6 +32,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "object_at": {"key": "/registry/x", "revision": 1},
     "console": {"command": "etcdctl get x", "stdin": ""},
     "forms": {"seq": 1},
+    "rules": {"namespace": "default", "name": "kubernetes"},
 }
 ODD: tuple[Any, ...] = (
     "", None, -1, 0, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf"), True, "\x00", "9" * 5000,
@@ -70,6 +72,30 @@ def test_what_was_held_against_a_real_cluster_is_told_as_the_docs_have_it(sessio
     for what, (number, equal) in told["compared"].items():
         assert re.search(rf"\| {number} \| {equal}\b", text), what
         assert 0 < equal <= number
+
+
+def test_the_rules_of_a_service_come_with_the_nodes_that_have_them() -> None:
+    """What is the same everywhere comes once; a policy by which nodes differ divides them."""
+    session = Session(default_inputs(nodes=3))
+    controls = Controls({"demo": session.host})
+    told = controls.handle("demo", "rules", {"namespace": "default", "name": "kubernetes"})["rules"]
+    assert (told["mode"], told["of"]) == ("iptables", 3)
+    assert told["revision"] == session.cluster.store.revision
+    [all_of_them] = told["texts"]
+    assert all_of_them["on"] == ["node-1", "node-2", "node-3"]
+    assert "default/kubernetes:https cluster IP" in all_of_them["text"]
+
+    path = "/api/v1/namespaces/default"
+    pod = builders.pod("one", labels={"app": "web"}, nodeName="node-2")
+    session.request("POST", f"{path}/pods", pod)
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80}], "internalTrafficPolicy": "Local"}
+    session.request("POST", f"{path}/services", {"metadata": {"name": "web"}, "spec": spec})
+    session.wait(30)
+    told = controls.handle("demo", "rules", {"namespace": "default", "name": "web"})["rules"]
+    assert [entry["on"] for entry in told["texts"]] == [["node-1", "node-3"], ["node-2"]]
+    assert "has no local endpoints" in told["texts"][0]["text"]
+    with pytest.raises(ControlError, match='there is no service "default/nix"'):
+        controls.handle("demo", "rules", {"namespace": "default", "name": "nix"})
 
 
 def test_numbers_of_the_console_have_bounds(session: Session) -> None:

@@ -1,0 +1,45 @@
+// @ts-check
+/** What kube-proxy has written of a service, and on which nodes it is the same. Asked for. */
+import { h } from '../kit/dom.js';
+
+/** @typedef {import('../kit/parts.js').Context} Context */
+/** @typedef {{namespace: string, name: string}} Named */
+/** @typedef {{mode: string, of: number, revision: number,
+ *   texts: {text: string, on: string[]}[]}} Written */
+/** @typedef {{service: Named, data: Written|null, error: string}} Rules */
+
+/** @param {Context} ctx @param {Named} service @param {string} key */
+export function proxyView({ words, act, ui, player }, service, key) {
+  if (!player.live) return h('p.second', { key }, words.t('rules.replay'));
+  const { namespace, name } = service;
+  const asked = ui.rules?.service;
+  const known = asked?.name === name && asked.namespace === namespace ? ui.rules : null;
+  const ask = h(
+    'button.link',
+    { onClick: () => act.rules(service) },
+    words.t(known?.data ? 'rules.again' : 'rules.show'),
+  );
+  if (known?.error) return h('p.is-deny', { key, role: 'alert' }, known.error);
+  if (!known?.data) return h('p', { key }, known ? words.t('forms.loading') : ask);
+  const { mode, of, revision, texts } = known.data;
+  return h(
+    'div.forms',
+    { key },
+    texts.map(({ text, on }) =>
+      h(
+        'details.fold',
+        { key: on[0], open: true },
+        h('summary', null, words.t('rules.title')),
+        h(
+          'small',
+          null,
+          texts.length === 1
+            ? words.t('rules.same', { mode, n: on.length, of, rev: String(revision) })
+            : words.t('rules.differ', { mode, nodes: on.join(', '), rev: String(revision) }),
+        ),
+        h('div.code', { tabindex: '0' }, text || words.t('rules.none', { mode })),
+      ),
+    ),
+    h('p', null, ask),
+  );
+}
