@@ -35,9 +35,21 @@ Listing = Callable[[str, str], Sequence[Object]]
 class Configuration(msgspec.Struct, frozen=True):
     """What matters here of a KubeProxyConfiguration."""
 
-    mode: str = IPTABLES
+    mode: str = IPTABLES  # empty: kube-proxy does not start with it
     pods: str = ""  # clusterCIDR
     scheduler: str = "rr"  # of ipvs
+
+
+class _Ipvs(msgspec.Struct):
+    scheduler: str | None = None
+
+
+class _File(msgspec.Struct):
+    """The same as it stands in the file; there is more in it."""
+
+    mode: str | None = None
+    clusterCIDR: str | None = None
+    ipvs: _Ipvs | None = None
 
 
 class Client(msgspec.Struct, frozen=True):
@@ -64,19 +76,16 @@ class Proxies:
         self._listing = listing
         self.addresses: dict[str, str] = {}  # of the nodes, by name
         self._turn = 0
+        self._read: tuple[Object | None, Configuration] = None, Configuration()
         # (node, port, client) -> the endpoint it had last, and when
         self._recent: dict[tuple[str, str, str], tuple[str, int]] = {}
 
     def configuration(self) -> Configuration:
         """As the proxies' config map says it now."""
-        data = (self._lookup("configmaps", *_CONFIG) or {}).get("data") or {}
-        loaded = yamlbody.load(data.get("config.conf", "{}").encode())[0]
-        given = loaded if isinstance(loaded, dict) else {}
-        return Configuration(
-            str(given.get("mode") or IPTABLES),
-            str(given.get("clusterCIDR") or ""),
-            str((given.get("ipvs") or {}).get("scheduler") or "rr"),
-        )
+        found = self._lookup("configmaps", *_CONFIG)
+        if found is not self._read[0]:
+            self._read = found, _configured(found)
+        return self._read[1]
 
     # -- what a node has ------------------------------------------------------------------------
 
@@ -174,6 +183,22 @@ class Proxies:
         return endpoint.ip, endpoint.port
 
 
+def _configured(config_map: Object | None) -> Configuration:
+    text = ((config_map or {}).get("data") or {}).get("config.conf")
+    if text is None:
+        return Configuration()
+    try:
+        given = msgspec.convert(yamlbody.load(text.encode())[0], _File)
+        blocks = (given.clusterCIDR or "").replace(" ", "").split(",")
+        pods = next((block for block in blocks if block and ":" not in block), "")
+        if pods:
+            ipaddress.IPv4Network(pods, strict=False)
+    except (yamlbody.YamlError, msgspec.ValidationError, ValueError):
+        return Configuration("")
+    mode, scheduler = given.mode or IPTABLES, (given.ipvs or _Ipvs()).scheduler or "rr"
+    return Configuration(mode if mode in MODES else "", pods, scheduler)
+
+
 def _written(ports: Sequence[ServicePort], node: Node, config: Configuration) -> str:
     if config.mode == IPVS:
         return ipvs.of_service(ports, node, config.scheduler)
@@ -184,8 +209,8 @@ def _endpoints(
     port: ServicePort, address: str, node: Node, client: Client, config: Configuration
 ) -> Endpoints:
     """The endpoints that the rules lead to."""
-    if config.mode not in MODES:
-        raise _unreachable(refused=False)  # kube-proxy does not start with it
+    if not config.mode:
+        raise _unreachable(refused=False)
     if address == port.cluster_ip:
         return ipvs.internal(port) if config.mode == IPVS else port.internal
     if address in port.balancer_ips and port.source_ranges:

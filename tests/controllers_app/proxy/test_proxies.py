@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.machinery.kernel import Kernel
+from controllers_app.proxy.proxies import Proxies
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests import builders
 from tests.controllers_app import podlab
@@ -201,6 +203,24 @@ def test_connections_go_where_the_rules_say(session: Session) -> None:
     assert "Connection refused" in fetched(session, f"{address}:81")[0]
     set_mode(session, "mine")  # with which kube-proxy does not start
     assert fetched(session, address) == ("wget: download timed out\n", 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["mode: userspace", "mode: [", "- mode", "mode: 5", "clusterCIDR: 10.244.0.0/99"]
+)
+def test_with_a_configuration_that_it_refuses_kube_proxy_has_no_rules(text: str) -> None:
+    config = {"data": {"config.conf": text}}
+    service = {
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"clusterIP": "10.96.0.9", "ports": [{"port": 80}]},
+    }
+    objects = {"configmaps": config, "services": service}
+    proxies = Proxies(
+        Kernel(0), lambda resource, *_: objects.get(resource), lambda resource, _: [service]
+    )
+    proxies.addresses["node-1"] = "10.0.0.1"
+    compared = proxies.rules_of("default", "web")
+    assert (compared.mode, compared.texts) == ("", {"": ["node-1"]})
 
 
 def test_a_local_policy_is_kept_on_the_node_that_is_asked(session: Session) -> None:

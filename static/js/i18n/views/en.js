@@ -70,6 +70,7 @@ export default {
   'rules.title': 'Rules of kube-proxy',
   'rules.same': 'mode {mode}, the same on {n} of {of} node{of||s} · r{rev}',
   'rules.differ': 'mode {mode}, on {nodes} · r{rev}',
+  'rules.away': 'kube-proxy does not start with the configuration in its config map.',
   'rules.none': 'In the mode {mode} no rules are shown here.',
   'services.refused': '{code}: {why}',
   'rollout.title': 'Rollout of {name}',

@@ -70,6 +70,7 @@ export default {
   'rules.title': 'kube-proxy 的规则',
   'rules.same': '模式 {mode}，{of} 个节点中有 {n} 个相同 · r{rev}',
   'rules.differ': '模式 {mode}，位于 {nodes} · r{rev}',
+  'rules.away': 'kube-proxy 无法用其 ConfigMap 中的配置启动。',
   'rules.none': '在模式 {mode} 下，这里不显示规则。',
   'services.refused': '{code}：{why}',
   'rollout.title': '{name} 的上线',

@@ -21,7 +21,9 @@ export function proxyView({ words, act, ui, player }, service, key) {
   );
   if (known?.error) return h('p.is-deny', { key, role: 'alert' }, known.error);
   if (!known?.data) return h('p', { key }, known ? words.t('forms.loading') : ask);
-  const { mode, of, revision, texts } = known.data;
+  const { of, revision, texts } = known.data;
+  const mode = known.data.mode || '?';
+  const none = words.t(known.data.mode ? 'rules.none' : 'rules.away', { mode });
   return h(
     'div.forms',
     { key },
@@ -37,7 +39,7 @@ export function proxyView({ words, act, ui, player }, service, key) {
             ? words.t('rules.same', { mode, n: on.length, of, rev: String(revision) })
             : words.t('rules.differ', { mode, nodes: on.join(', '), rev: String(revision) }),
         ),
-        h('div.code', { tabindex: '0' }, text || words.t('rules.none', { mode })),
+        h('div.code', { tabindex: '0' }, text || none),
       ),
     ),
     h('p', null, ask),
