@@ -395,3 +395,58 @@ test('a patch is drawn below the fields it hangs on', () => {
   );
   assert.equal(shortPath('/metadata/annotations/a~1b'), 'metadata.annotations.a/b');
 });
+
+test('each step of a kubelet names the code of the real one, in the order of the real one', () => {
+  const steps = recorded('full').filter((one) => one.kind === 'kubelet' && one.state === 'end');
+  const pod = /** @type {any} */ (steps[0]).pod;
+  const told = steps.filter((one) => /** @type {any} */ (one).pod === pod).map((one) => {
+    const model = at('full', one.seq);
+    const { source, tabs } = said({ ...model, current: { ...model.current, hop: one } });
+    return { step: /** @type {any} */ (one).step, source, why: JSON.stringify(tabs[0].blocks) };
+  });
+  assert.deepEqual(
+    told.map(({ step }) => step),
+    ['volumes', 'sandbox', 'network', 'image', 'container', 'ready'],
+  );
+  for (const { source } of told) assert.match(source, /1\.33.* pkg\/kubelet\/[a-z_/]+\.go \w+/);
+  const interfaces = ['CSI', 'CRI', 'CNI', 'CRI', 'CRI'];
+  interfaces.forEach((name, i) => assert.match(told[i].why, new RegExp(`the ${name}|a ${name}`)));
+});
+
+test('the panel of an object is labelled with its group, version and kind', () => {
+  const model = at('full');
+  for (const [resource, api, kind] of [
+    ['deployments.apps', 'apps/v1', 'Deployment'],
+    ['replicasets.apps', 'apps/v1', 'ReplicaSet'],
+    ['pods', 'v1', 'Pod'],
+    ['nodes', 'v1', 'Node'],
+    ['namespaces', 'v1', 'Namespace'],
+    ['services', 'v1', 'Service'],
+  ]) {
+    const [key] = [...must(model.state.objects.get(resource)).keys()];
+    const { crumb, tabs } = said({ ...model, selected: { type: 'object', key } });
+    assert.ok(crumb.startsWith(`${kind} · `), crumb);
+    const object = must(tabs.find((tab) => tab.id === 'object'));
+    const [{ text }] = /** @type {any[]} */ (object.blocks);
+    assert.match(text, new RegExp(`^apiVersion: ${api}$`, 'm'));
+    assert.match(text, new RegExp(`^kind: ${kind}$`, 'm'));
+  }
+});
+
+test('nodes, namespaces, pods and services each have a view', () => {
+  const model = at('full');
+  const first = (/** @type {string} */ resource) =>
+    [...must(model.state.objects.get(resource)).keys()][0];
+  const views = /** @type {import('../../static/js/core/explain/index.js').Selected[]} */ ([
+    { type: 'node', name: 'node-1' },
+    { type: 'object', key: first('namespaces') },
+    { type: 'pod', key: first('pods') },
+    { type: 'object', key: first('services') },
+  ]).map((selected) => said({ ...model, selected }));
+  assert.deepEqual(
+    views.map(({ crumb }) => crumb.split(' · ')[0]),
+    ['Node', 'Namespace', 'Pod', 'Service'],
+  );
+  assert.ok(views.every(({ tabs }) => tabs.some((tab) => tab.id === 'object')));
+  assert.ok(JSON.stringify(views[3].tabs).includes('"type":"proxy"'), 'with what kube-proxy makes');
+});
