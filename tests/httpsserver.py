@@ -36,9 +36,7 @@ def certificate(*names: str, expired: bool = False) -> Certificate:
     ca = _sign("some authority", ca_key, "some authority", ca_key, (), ca=True)
     leaf = _sign("server", key, "some authority", ca_key, names, expired=expired)
     private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     return Certificate(_pem(leaf), private.decode(), _pem(ca))
 

@@ -39,9 +39,7 @@ class Chain:
     """`sleep` waits for so many seconds; without it a plugin that says Later refuses."""
 
     def __init__(
-        self,
-        plugins: Sequence[Plugin],
-        sleep: Callable[[float], Awaitable[None]] | None = None,
+        self, plugins: Sequence[Plugin], sleep: Callable[[float], Awaitable[None]] | None = None
     ) -> None:
         self.plugins = tuple(plugins)
         self._sleep = sleep
@@ -91,13 +89,7 @@ class Chain:
         return changes
 
     async def _again(
-        self,
-        phase: str,
-        name: str,
-        ask: Ask,
-        attributes: Attributes,
-        later: Later,
-        tell: Tell,
+        self, phase: str, name: str, ask: Ask, attributes: Attributes, later: Later, tell: Tell
     ) -> Verdict:
         """Ask once more after each wait, until the plugin decides."""
         try:

@@ -101,9 +101,7 @@ def _is_legacy(document: Object) -> bool:
 
 
 def _parsed(text: str) -> Object:
-    from apiserver_app.machinery.serializer import (
-        yamlbody,  # only needed with such a file
-    )
+    from apiserver_app.machinery.serializer import yamlbody  # only needed with such a file
 
     try:
         value, _ = yamlbody.load(text.encode())

@@ -66,11 +66,7 @@ class Webhook:
         review = {
             "kind": "ConversionReview",
             "apiVersion": f"apiextensions.k8s.io/{self._version}",
-            "request": {
-                "uid": uid,
-                "desiredAPIVersion": api_version,
-                "objects": list(objects),
-            },
+            "request": {"uid": uid, "desiredAPIVersion": api_version, "objects": list(objects)},
         }
         client = self._config.get("clientConfig") or {}
         try:

@@ -22,14 +22,7 @@ from apiserver_app.machinery.syntax.quantity import DECIMAL_SI, ZERO, Quantity
 ONE = Quantity(1, 0, DECIMAL_SI, "1")
 _CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
 # a quota on one of these requires every container to set the amount
-_MUST_SAY = (
-    "cpu",
-    "limits.cpu",
-    "limits.memory",
-    "memory",
-    "requests.cpu",
-    "requests.memory",
-)
+_MUST_SAY = ("cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory")
 _POD_NAMES = frozenset(
     (
         *_MUST_SAY,

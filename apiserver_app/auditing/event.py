@@ -12,14 +12,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.auditing.policy import (
-    API_VERSION,
-    COMPLETE,
-    PANIC,
-    RECEIVED,
-    STARTED,
-    Finding,
-)
+from apiserver_app.auditing.policy import API_VERSION, COMPLETE, PANIC, RECEIVED, STARTED, Finding
 from apiserver_app.authprotocols import Attributes
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.errors import ApiError

@@ -50,7 +50,7 @@ class Issuer:
                 "response_types_supported": ["code", "id_token"],
                 "subject_types_supported": ["public"],
                 "id_token_signing_alg_values_supported": ["ES256"],
-            },
+            }
         }
         if path == "/keys":
             documents[path] = {"keys": [jws.to_jwk(self._key.public_key())]}

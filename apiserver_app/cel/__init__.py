@@ -16,12 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from apiserver_app.cel import stepping
-from apiserver_app.cel.errors import (
-    CompileError,
-    CostExceeded,
-    EvaluationError,
-    ResultTypeError,
-)
+from apiserver_app.cel.errors import CompileError, CostExceeded, EvaluationError, ResultTypeError
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 

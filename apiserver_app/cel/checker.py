@@ -285,8 +285,7 @@ class Checker(Visitor[Type]):
         inner = value.params[0] if value.name == "optional_type" and value.params else DYN
         if value.name not in ("optional_type", "dyn", "*error*"):
             self._report(
-                node.at,
-                f"found no matching overload for '{node.kind}' applied to '{value}.()'",
+                node.at, f"found no matching overload for '{node.kind}' applied to '{value}.()'"
             )
         outer = self._scope.get(node.name)
         self._scope[node.name] = inner

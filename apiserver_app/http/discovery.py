@@ -228,11 +228,7 @@ class Discovery:
         if info.categories:
             out["categories"] = info.categories
         subresources = [
-            {
-                "subresource": sub.name,
-                "responseKind": _response_kind(info, sub),
-                "verbs": sub.verbs,
-            }
+            {"subresource": sub.name, "responseKind": _response_kind(info, sub), "verbs": sub.verbs}
             for sub in self._resources.subresources(info)
         ]
         if subresources:

@@ -30,13 +30,7 @@ class Reply(Protocol):
     """Receives the answer. Everything passed to it is sent after the next commit."""
 
     def head(
-        self,
-        status: int,
-        headers: Headers,
-        body: bytes,
-        *,
-        more: bool = False,
-        paced: str = "",
+        self, status: int, headers: Headers, body: bytes, *, more: bool = False, paced: str = ""
     ) -> None:
         """Sends status and headers. If `paced` the sender waits for what the listener `took` says
         that the client read: of each piece if "paced", at every 32 KB if "window"."""

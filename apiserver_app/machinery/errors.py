@@ -50,12 +50,7 @@ _TYPE_TEXTS = {
     "InternalError": "Internal error",
     "FieldValueTypeInvalid": "Invalid value",
 }
-_VALUELESS = {
-    "FieldValueRequired",
-    "FieldValueForbidden",
-    "FieldValueTooLong",
-    "InternalError",
-}
+_VALUELESS = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"}
 
 
 class GoText(str):

@@ -69,7 +69,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 OPTIONAL: dict[str, tuple[str, ...]] = {
     # what a reconcile looked up in caches: [[resource, how, times, found], ...]; how is the name of
     # an index, "" for the key of an object, "*" for the whole list
-    "done": ("looked",),
+    "done": ("looked",)
 }
 
 # µs of virtual time that a hop takes, by kind; a gate says its own

@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("cluster", "n"), name="input_n")],
+                "constraints": [models.UniqueConstraint(fields=("cluster", "n"), name="input_n")]
             },
         ),
         migrations.CreateModel(
@@ -122,7 +122,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(fields=("cluster", "last"), name="segment_last")
-                ],
+                ]
             },
         ),
     ]

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(fields=("cluster", "name"), name="volume_name")
-                ],
+                ]
             },
-        ),
+        )
     ]

@@ -8,6 +8,4 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [("apiserver_app", "0002_volume")]
 
-    operations = [
-        migrations.AddField("logentry", "checksum", models.BigIntegerField(null=True)),
-    ]
+    operations = [migrations.AddField("logentry", "checksum", models.BigIntegerField(null=True))]

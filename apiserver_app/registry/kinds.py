@@ -131,10 +131,7 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("rolebindings.rbac.authorization.k8s.io", rolebinding.RoleBindingStrategy),
     ("roles.rbac.authorization.k8s.io", role.RoleStrategy),
     ("flowschemas.flowcontrol.apiserver.k8s.io", flowcontrol.FlowSchemaStrategy),
-    (
-        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
-        flowcontrol.PriorityLevelStrategy,
-    ),
+    ("prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", flowcontrol.PriorityLevelStrategy),
     ("deviceclasses.resource.k8s.io", resourceslice.DeviceClassStrategy),
     ("resourceclaims.resource.k8s.io", resourceclaim.ResourceClaimStrategy),
     ("resourceclaimtemplates.resource.k8s.io", resourceclaim.ResourceClaimTemplateStrategy),

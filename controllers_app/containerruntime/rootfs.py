@@ -12,16 +12,7 @@ from controllers_app.containerruntime.instances import Instance
 from controllers_app.cri import environment
 from controllers_app.cri.services import LIVE
 from controllers_app.shell import tools
-from controllers_app.shell.filesystem import (
-    Disk,
-    File,
-    Files,
-    Folder,
-    Node,
-    copy,
-    mounted,
-    tree,
-)
+from controllers_app.shell.filesystem import Disk, File, Files, Folder, Node, copy, mounted, tree
 
 FOLDERS = tuple(
     """

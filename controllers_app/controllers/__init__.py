@@ -28,11 +28,7 @@ from controllers_app.controllers.certificates import approving, cleaner, rootca,
 from controllers_app.controllers.cronjob import cronjob
 from controllers_app.controllers.daemonset import daemonset
 from controllers_app.controllers.deployment import deployment
-from controllers_app.controllers.endpoints import (
-    endpoints,
-    endpointslice,
-    endpointslicemirroring,
-)
+from controllers_app.controllers.endpoints import endpoints, endpointslice, endpointslicemirroring
 from controllers_app.controllers.job import job
 from controllers_app.controllers.nodelifecycle import nodelifecycle
 from controllers_app.controllers.podautoscaler import horizontalpodautoscaler
@@ -141,10 +137,7 @@ CONTROLLERS = (
     Entry("nodeipam", "node-controller", nodeipam.NodeIpamController, source="cidrAllocator"),
     Entry("ttl", "ttl-controller", ttl.TtlController),
     Entry(
-        "servicecidrs",
-        "service-cidrs-controller",
-        servicecidrs.ServiceCidrsController,
-        since=33,
+        "servicecidrs", "service-cidrs-controller", servicecidrs.ServiceCidrsController, since=33
     ),
     Entry("podgc", "pod-garbage-collector", podgc.PodGcController),
     Entry(

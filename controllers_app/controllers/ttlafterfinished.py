@@ -40,10 +40,7 @@ class TtlAfterFinishedController(Controller):
         latest = await self.live(jobs.JOBS, namespace, name)
         if latest is None or latest["spec"].get("ttlSecondsAfterFinished") != seconds:
             return Result("is gone, or is to live as long as somebody has just said")
-        options = {
-            "propagationPolicy": "Foreground",
-            "preconditions": {"uid": meta.uid_of(latest)},
-        }
+        options = {"propagationPolicy": "Foreground", "preconditions": {"uid": meta.uid_of(latest)}}
         with errors.ignoring("NotFound"):
             await self.client.delete(jobs.JOBS, namespace, name, options=options)
         return Result("its time is over: deletes it")

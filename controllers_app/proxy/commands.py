@@ -58,8 +58,7 @@ def tools(proxies: Proxies) -> tuple[Tool, ...]:
             return 0
         numeric, numbered = "n" in flags, "line-numbers" in flags
         await _write(
-            call,
-            iptables.listing(table, known[table], chosen, numeric=numeric, numbered=numbered),
+            call, iptables.listing(table, known[table], chosen, numeric=numeric, numbered=numbered)
         )
         return 0
 

@@ -319,11 +319,7 @@ _JUMPS = (
     _jumps("nat", "PREROUTING", "KUBE-SERVICES", _PORTALS),
     _jumps("nat", "OUTPUT", "KUBE-SERVICES", _PORTALS),
     _jumps("nat", "POSTROUTING", "KUBE-POSTROUTING", "kubernetes postrouting rules"),
-    _nat(
-        _MASQUERADE,
-        target="MARK",
-        option=Text(f"--set-xmark {MARK}/{MARK}", f"MARK or {MARK}"),
-    ),
+    _nat(_MASQUERADE, target="MARK", option=Text(f"--set-xmark {MARK}/{MARK}", f"MARK or {MARK}")),
     _nat("KUBE-POSTROUTING", _marked("! "), target="RETURN"),
     _nat(
         "KUBE-POSTROUTING",
@@ -350,10 +346,7 @@ _JUMPS = (
     Rule(
         "filter",
         "KUBE-FIREWALL",
-        (
-            _comment("block incoming localnet connections"),
-            _state("RELATED,ESTABLISHED,DNAT", "! "),
-        ),
+        (_comment("block incoming localnet connections"), _state("RELATED,ESTABLISHED,DNAT", "! ")),
         "DROP",
         source="! 127.0.0.0/8",
         destination="127.0.0.0/8",

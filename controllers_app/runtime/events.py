@@ -292,12 +292,7 @@ def reference(obj: Object, field_path: str = "") -> Object:
 
 
 def _identity(about: Object) -> tuple[str, ...]:
-    return (
-        about["kind"],
-        about.get("namespace", ""),
-        about["name"],
-        about.get("uid", ""),
-    )
+    return (about["kind"], about.get("namespace", ""), about["name"], about.get("uid", ""))
 
 
 def _spam_bucket() -> Bucket:

@@ -25,13 +25,7 @@ from lifecycle.cluster.inputs import Inputs, pod_range
 class Role:
     """Components that are started and stopped together, or one by one by name."""
 
-    def __init__(
-        self,
-        name: str,
-        components: list[Component],
-        *,
-        first_only: bool = False,
-    ) -> None:
+    def __init__(self, name: str, components: list[Component], *, first_only: bool = False) -> None:
         self.first_only = first_only
         self.name = name
         self.components = {component.name: component for component in components}

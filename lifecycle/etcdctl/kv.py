@@ -37,8 +37,7 @@ def get_request(parsed: Parsed) -> ranges.Request:
     flag, words = parsed.values, parsed.words
     if not words:
         raise Exit(
-            BAD_ARGS,
-            "get command needs one argument as key and an optional argument as range_end",
+            BAD_ARGS, "get command needs one argument as key and an optional argument as range_end"
         )
     _not_both(flag["prefix"], flag["from-key"], "prefix", "from-key")
     _not_both(flag["keys-only"], flag["count-only"], "keys-only", "count-only")
@@ -143,8 +142,7 @@ def delete_request(parsed: Parsed) -> delete_range.Request:
     flag, words = parsed.values, parsed.words
     if not 1 <= len(words) <= 2:
         raise Exit(
-            BAD_ARGS,
-            "del command needs one argument as key and an optional argument as range_end",
+            BAD_ARGS, "del command needs one argument as key and an optional argument as range_end"
         )
     _not_both(flag["prefix"], flag["from-key"], "prefix", "from-key")
     if len(words) > 1 and (flag["prefix"] or flag["from-key"]):
@@ -196,6 +194,5 @@ def keys_of(words: Sequence[str], *, prefix: bool, from_key: bool) -> Keys:
 def _not_both(first: bool, other: bool, name: str, second: str) -> None:
     if first and other:
         raise Exit(
-            BAD_ARGS,
-            f"`--{name}` and `--{second}` cannot be set at the same time, choose one",
+            BAD_ARGS, f"`--{name}` and `--{second}` cannot be set at the same time, choose one"
         )

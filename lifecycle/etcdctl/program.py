@@ -12,14 +12,7 @@ from apiserver_app.etcd.server import Server
 from lifecycle.etcdctl import concurrency, flags, kv, memberships, snapshots, txn, upkeep, watch
 from lifecycle.etcdctl.commands import COMMANDS, FLAGS, GLOBAL, REFUSED, Command
 from lifecycle.etcdctl.printers import FORMATS
-from lifecycle.etcdctl.session import (
-    BAD_FEATURE,
-    ERROR,
-    Exit,
-    Process,
-    Session,
-    from_environment,
-)
+from lifecycle.etcdctl.session import BAD_FEATURE, ERROR, Exit, Process, Session, from_environment
 
 _RUN: dict[str, Callable[[Session], Awaitable[None]]] = {
     "alarm disarm": upkeep.alarms,
@@ -153,8 +146,7 @@ def _named(arguments: list[str]) -> tuple[str, list[str]]:
         command = _completed([*words, word], names)
         if command is None and not words:
             raise Exit(
-                ERROR,
-                f'unknown command "{word}" for "etcdctl"\nRun \'etcdctl --help\' for usage.',
+                ERROR, f'unknown command "{word}" for "etcdctl"\nRun \'etcdctl --help\' for usage.'
             )
         if command is None:
             rest.append(word)

@@ -47,10 +47,7 @@ def test_a_mandatory_one_gets_its_spec_back(session: Session) -> None:
 
 
 def test_a_suggested_one_stays_as_a_user_made_it(session: Session) -> None:
-    change = {
-        "spec": {"matchingPrecedence": 8999},
-        "metadata": {"annotations": {AUTO: "false"}},
-    }
+    change = {"spec": {"matchingPrecedence": 8999}, "metadata": {"annotations": {AUTO: "false"}}}
     session.request("PATCH", f"{SCHEMAS}/service-accounts", change, headers=MERGE)
     session.wait(61)
     assert spec(session, f"{SCHEMAS}/service-accounts")["matchingPrecedence"] == 8999

@@ -65,9 +65,7 @@ def test_the_trace_names_the_server_and_its_mux(
     assert told["chain"] == chain[: chain.index(server) + 1]
 
 
-def test_three_kinds_of_paths_have_three_handlers_and_the_last_is_nobodys(
-    session: Session,
-) -> None:
+def test_three_kinds_of_paths_have_three_handlers_and_the_last_is_nobodys(session: Session) -> None:
     made = routing(session, "POST", DEPLOYMENTS, {})
     listed = routing(session, "GET", "/apis")
     nowhere = routing(session, "GET", "/nope")

@@ -56,9 +56,7 @@ def mark(running: Session, api: str) -> dict[str, Any]:
 
 def test_mutating_policies_of_the_alpha_version_are_served_and_evaluated_once_switched_on() -> None:
     running = session(
-        "feature-gates=MutatingAdmissionPolicy=true",
-        f"runtime-config={ALPHA}=true",
-        version="1.32",
+        "feature-gates=MutatingAdmissionPolicy=true", f"runtime-config={ALPHA}=true", version="1.32"
     )
     assert mark(running, ALPHA) == {"marked": "yes"}
 
@@ -183,10 +181,7 @@ def test_the_start_tells_what_was_switched() -> None:
         ("runtime-config=foo.example/v1=true", "unknown api groups foo.example"),
         ("runtime-config=api/all=false", "invalid key with only api/all=false"),
         ("runtime-config=v1=true", "runtime-config invalid key v1"),
-        (
-            "runtime-config=batch/v7=true",
-            "group version batch/v7 that has not been registered",
-        ),
+        ("runtime-config=batch/v7=true", "group version batch/v7 that has not been registered"),
         ("runtime-config=api/beta=maybe", "invalid value api/beta=maybe"),
     ],
 )

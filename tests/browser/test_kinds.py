@@ -124,10 +124,7 @@ def test_a_controller_with_a_long_name_has_room_for_it_and_for_its_caches(
 
 
 def test_a_job_counts_what_succeeds_and_what_fails(look: Look, demo: Demo) -> None:
-    simulated = {
-        "simulation.lifecycle/run-seconds": "1",
-        "simulation.lifecycle/exit-code": "1",
-    }
+    simulated = {"simulation.lifecycle/run-seconds": "1", "simulation.lifecycle/exit-code": "1"}
     spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "perl"}]}
     template = {"metadata": {"annotations": simulated}, "spec": spec}
     make(demo, "batch/v1", "Job", "pi", {"backoffLimit": 1, "template": template})

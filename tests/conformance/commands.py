@@ -141,10 +141,7 @@ ROWS: tuple[Row, ...] = (
     Row("scale if", "scale deployment nginx --current-replicas=2 --replicas=3", r"nginx scaled"),
     Row("set image", "set image deployment/nginx nginx=nginx:1.25", r"image updated"),
     Row(
-        "history one",
-        "rollout history deployment/nginx --revision=2",
-        r"nginx:1.25",
-        patient=True,
+        "history one", "rollout history deployment/nginx --revision=2", r"nginx:1.25", patient=True
     ),
     Row("set env", "set env deployment/nginx A=b", r"env updated"),
     Row("rollout after", "rollout status deployment/nginx", _DONE),

@@ -104,9 +104,7 @@ def asked(key: ec.EllipticCurvePrivateKey, name: str, *groups: str) -> tuple[byt
     request = x509.CertificateSigningRequestBuilder().subject_name(subject)
     signed = request.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
     return signed, key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 

@@ -15,14 +15,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.patch import typedvalues
 from apiserver_app.machinery.serializer import bodies, protobuf, yamlbody
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import (
-    CONFIGMAPS,
-    JSON_PATCH,
-    PODS,
-    bare_session,
-    configmap,
-    pod,
-)
+from tests.apiserver_app.cluster import CONFIGMAPS, JSON_PATCH, PODS, bare_session, configmap, pod
 
 MANY = 100_000
 OWNED = typedvalues.ITEMS_MAX - 10  # items of lists whose items have owners; more are refused

@@ -17,9 +17,7 @@ STUDENTS_VIEW = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "RoleBinding",
     "metadata": {"name": "students-view"},
-    "subjects": [
-        {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "students"},
-    ],
+    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "students"}],
     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
 }
 CLAIM = """

@@ -133,9 +133,7 @@ def test_a_kind_without_any_object_is_known_by_its_name(model: Any) -> None:
     assert model["kind"] == "HorizontalPodAutoscaler"
 
 
-def test_a_trace_that_begins_later_shows_the_names_that_are_in_its_records(
-    tmp_path: Path,
-) -> None:
+def test_a_trace_that_begins_later_shows_the_names_that_are_in_its_records(tmp_path: Path) -> None:
     records = [one for one in _record() if one["kind"] != "component"]
     file = tmp_path / "records.json"
     file.write_text(json.dumps(_renumbered(records)))

@@ -34,10 +34,7 @@ def test_it_says_how_it_is_used(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("given", "asked"),
-    [
-        ((), "--help"),
-        (("KUBECONFIG=file", "ARGS=--only reads"), "file --only reads"),
-    ],
+    [((), "--help"), (("KUBECONFIG=file", "ARGS=--only reads"), "file --only reads")],
 )
 def test_make_passes_on_what_it_is_given(given: tuple[str, ...], asked: str) -> None:
     told = subprocess.run(

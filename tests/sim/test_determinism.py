@@ -63,9 +63,7 @@ def test_another_seed_gives_another_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_database_gives_the_same_trace_as_memory_also_across_a_restart(
-    tmp_path: Path,
-) -> None:
+def test_the_database_gives_the_same_trace_as_memory_also_across_a_restart(tmp_path: Path) -> None:
     script = scripted.parse(RESTARTED)
     in_memory = scripted.run(script, 7)
     in_database = scripted.run(script, 7, DatabaseBackend("demo"))

@@ -54,9 +54,7 @@ def _length(found: Iterable[Object] | Mapping[str, Object]) -> int:
     return len(found)
 
 
-def test_what_a_reconcile_tells_of_its_look_ups_is_what_the_caches_were_asked(
-    asked: Asked,
-) -> None:
+def test_what_a_reconcile_tells_of_its_look_ups_is_what_the_caches_were_asked(asked: Asked) -> None:
     session = Session(default_inputs(seed=5))
     assert session.request("POST", SERVICES, SERVICE).status == 201
     body = deployment()

@@ -6,14 +6,7 @@ plugin/pkg/admission/network/defaultingressclass/admission.go.
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import (
-    CREATE,
-    DEFAULTING,
-    SKIP,
-    Attributes,
-    Plugin,
-    Verdict,
-)
+from apiserver_app.admission.plugin import CREATE, DEFAULTING, SKIP, Attributes, Plugin, Verdict
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kinds import defaultclass
 

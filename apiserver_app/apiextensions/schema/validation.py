@@ -34,12 +34,7 @@ _FORMATS = {"integer": "int64", "number": "float64"}  # of values, by their type
 
 
 def validate(
-    value: Any,
-    schema: Schema,
-    old: Any = ABSENT,
-    prefix: str = "",
-    *,
-    every_format: bool = False,
+    value: Any, schema: Schema, old: Any = ABSENT, prefix: str = "", *, every_format: bool = False
 ) -> list[FieldError]:
     """The errors of a value under the schema. `prefix` is the path of the value. `every_format`: a
     number of another type does not fit a format either that custom resources ignore."""

@@ -72,9 +72,7 @@ class BearerTokens:
     """The token authenticators in order, behind one cache."""
 
     def __init__(
-        self,
-        authenticators: Sequence[TokenAuthenticator],
-        audiences: Sequence[str] = (),
+        self, authenticators: Sequence[TokenAuthenticator], audiences: Sequence[str] = ()
     ) -> None:
         self.authenticators = tuple(authenticators)
         self.audiences = tuple(audiences)

@@ -44,5 +44,5 @@ CLUSTER_BINDINGS: dict[str, tuple[str, str]] = {
 }
 # RoleBindings: (namespace, name) -> (ClusterRole, group)
 BINDINGS: dict[tuple[str, str], tuple[str, str]] = {
-    (STUDENT_NAMESPACE, "students"): ("edit", STUDENTS),
+    (STUDENT_NAMESPACE, "students"): ("edit", STUDENTS)
 }

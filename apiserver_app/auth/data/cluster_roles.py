@@ -169,11 +169,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         "READ | node.k8s.io | runtimeclasses",
     ),
     "system:node-bootstrapper": (f"create READ | certificates.k8s.io | {_CSR}",),
-    "system:node-problem-detector": (
-        "get | core | nodes",
-        "patch | core | nodes/status",
-        EVENTS,
-    ),
+    "system:node-problem-detector": ("get | core | nodes", "patch | core | nodes/status", EVENTS),
     "system:node-proxier": (
         "list watch | core | endpoints services",
         "READ | core | nodes",

@@ -28,9 +28,7 @@ def _rule(line: str) -> Object:
     verbs = sorted(word for verb in columns[0] for word in _VERBS.get(verb, verb).split())
     if columns[1] == ["url"]:
         return {"nonResourceURLs": sorted(columns[2]), "verbs": verbs}
-    out: Object = {
-        "apiGroups": sorted("" if group == "core" else group for group in columns[1]),
-    }
+    out: Object = {"apiGroups": sorted("" if group == "core" else group for group in columns[1])}
     if len(columns) > 3:
         out["resourceNames"] = sorted(columns[3])
     out["resources"] = sorted(columns[2])

@@ -263,11 +263,7 @@ def _declare() -> None:
         declare(f"$sets.{name}(list(A), list(A)) bool", impl, cost, Release(29))
 
 
-_SETS = {
-    "contains": _set_contains,
-    "equivalent": _set_equivalent,
-    "intersects": _set_intersects,
-}
+_SETS = {"contains": _set_contains, "equivalent": _set_equivalent, "intersects": _set_intersects}
 
 
 def _declare_optionals() -> None:

@@ -63,12 +63,7 @@ def with_upgrade(call: Call, headers: Iterable[tuple[str, str]]) -> list[tuple[s
     return [*headers, ("connection", "Upgrade"), ("upgrade", call.headers["upgrade"])]
 
 
-async def send(
-    request: Request,
-    connection: Connection,
-    sent: bytes,
-    detail: Object,
-) -> Outcome:
+async def send(request: Request, connection: Connection, sent: bytes, detail: Object) -> Outcome:
     """Send a request, and answer with what comes. Raises Malformed; then the connection is gone."""
     call, kernel = request.call, request.cluster.kernel
     answer = httpwire.Answer(connection, to_head=call.method == "HEAD")

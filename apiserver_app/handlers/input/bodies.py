@@ -180,11 +180,7 @@ def _wrong_kind(
 
 
 def check_strict(
-    request: Request,
-    info: ResourceInfo,
-    mistakes: list[str],
-    raw: Object,
-    old: Object | None,
+    request: Request, info: ResourceInfo, mistakes: list[str], raw: Object, old: Object | None
 ) -> list[str]:
     """What is unknown or doubled, in its order: warned of, or refused, as the client asks."""
     mode = request.field_validation

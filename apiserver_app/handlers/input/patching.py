@@ -22,12 +22,7 @@ from apiserver_app.machinery.patch import jsonpatch, strategic
 from apiserver_app.machinery.serializer import bodies
 from apiserver_app.machinery.syntax import goprint
 
-_PATCHES = (
-    client.JSON_PATCH,
-    client.MERGE_PATCH,
-    client.STRATEGIC_PATCH,
-    client.APPLY_PATCH,
-)
+_PATCHES = (client.JSON_PATCH, client.MERGE_PATCH, client.STRATEGIC_PATCH, client.APPLY_PATCH)
 # custom resources have no Go type, and so no merge keys
 _CUSTOM_PATCHES = (client.JSON_PATCH, client.MERGE_PATCH, client.APPLY_PATCH)
 _MAP = "map[string]interface {}"
@@ -126,11 +121,7 @@ def _patch_text(request: Request, old: Object) -> str:
 
 
 def in_order(
-    request: Request,
-    info: ResourceInfo,
-    mistakes: list[str],
-    old: Object | None,
-    made: Object,
+    request: Request, info: ResourceInfo, mistakes: list[str], old: Object | None, made: Object
 ) -> list[str]:
     """Messages of strict decoding, in the order they have for a patched object."""
     if len(mistakes) < 2 or _applies(request):

@@ -157,8 +157,7 @@ def _check_allowed(budget: Object) -> None:
 
 def _violated(why: str, retry_after: int) -> errors.ApiError:
     error = errors.too_many_requests(
-        "Cannot evict pod as it would violate the pod's disruption budget.",
-        retry_after=retry_after,
+        "Cannot evict pod as it would violate the pod's disruption budget.", retry_after=retry_after
     )
     error.details["causes"] = [{"reason": "DisruptionBudget", "message": why}]
     return error

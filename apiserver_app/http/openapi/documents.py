@@ -66,10 +66,7 @@ class OpenApi:
         self._built_in = frozenset(names)
 
     def answer(
-        self,
-        path: str,
-        params: Mapping[str, Sequence[str]],
-        headers: Mapping[str, str],
+        self, path: str, params: Mapping[str, Sequence[str]], headers: Mapping[str, str]
     ) -> Answer | None:
         """Code, headers and body of what is at a path; `headers` are the request's, lower case."""
         if self._generation != self._resources.generation:
@@ -238,15 +235,9 @@ def _document(version: Release, paths: Mapping[str, Any], schemas: Mapping[str, 
     return orjson.dumps(
         {
             "openapi": "3.0.0",
-            "info": {
-                "title": "Kubernetes",
-                "version": discovery.api_version(version),
-            },
+            "info": {"title": "Kubernetes", "version": discovery.api_version(version)},
             "paths": paths,
-            "components": {
-                "schemas": schemas,
-                "securitySchemes": components.SECURITY,
-            },
+            "components": {"schemas": schemas, "securitySchemes": components.SECURITY},
         }
     )
 

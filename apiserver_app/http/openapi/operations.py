@@ -58,9 +58,7 @@ _FIELD_VALIDATION = _param(
     "warning for each (the default), Strict refuses the request.",
 )
 _FORCE = _param(
-    "force",
-    "Take over fields that other managers own. Only for apply requests.",
-    "boolean",
+    "force", "Take over fields that other managers own. Only for apply requests.", "boolean"
 )
 # parameters that not every release has, and the behaviour they come with
 _LATER = {"fieldValidation": "FieldValidationParameter"}
@@ -93,10 +91,7 @@ _DELETE = [
         "boolean",
     ),
     _param("orphanDependents", "Deprecated: use propagationPolicy.", "boolean"),
-    _param(
-        "propagationPolicy",
-        "What happens to dependents: Orphan, Background or Foreground.",
-    ),
+    _param("propagationPolicy", "What happens to dependents: Orphan, Background or Foreground."),
 ]
 
 

@@ -91,10 +91,7 @@ class _Source:
     """Paths, then the definitions they led to, one by one in Swagger's form."""
 
     def __init__(self, version: Release, config: RuntimeConfig) -> None:
-        self.info = {
-            "title": "Kubernetes",
-            "version": discovery.api_version(version),
-        }
+        self.info = {"title": "Kubernetes", "version": discovery.api_version(version)}
         self._resources = kinds.Resources(version, config)
         self._definitions = components.Definitions(version)
         self._roots: dict[str, None] = {}

@@ -106,7 +106,7 @@ ORDER: dict[str, tuple[int, tuple[int, ...]]] = {"resourcequotas": (32, (0, 3, 1
 PUBLISHED: dict[str, dict[str, tuple[Span, str, str]]] = {
     "controllerrevisions.apps": {"Revision": (Span(36), "apps.v1.ControllerRevision", "revision")},
     "csidrivers.storage.k8s.io": {
-        "AttachRequired": (Span(34), "storage.v1.CSIDriverSpec", "attachRequired"),
+        "AttachRequired": (Span(34), "storage.v1.CSIDriverSpec", "attachRequired")
     },
     "daemonsets.apps": {
         "Ready": (Span(36), "apps.v1.DaemonSetStatus", "numberReady"),
@@ -122,10 +122,10 @@ PUBLISHED: dict[str, dict[str, tuple[Span, str, str]]] = {
         "Ports": (Span(36), "discovery.v1.EndpointSlice", "ports"),
     },
     "horizontalpodautoscalers.autoscaling": {
-        "Targets": (Span(36), "autoscaling.v2.HorizontalPodAutoscalerSpec", "metrics"),
+        "Targets": (Span(36), "autoscaling.v2.HorizontalPodAutoscalerSpec", "metrics")
     },
     "networkpolicies.networking.k8s.io": {
-        "Pod-Selector": (Span(36), "networking.v1.NetworkPolicySpec", "podSelector"),
+        "Pod-Selector": (Span(36), "networking.v1.NetworkPolicySpec", "podSelector")
     },
     "replicasets.apps": {
         "Desired": (Span(until=32), "apps.v1.ReplicaSetSpec", "replicas"),
@@ -135,12 +135,12 @@ PUBLISHED: dict[str, dict[str, tuple[Span, str, str]]] = {
 }
 # the last release that describes a column so
 FORMER: dict[str, dict[str, tuple[int, str]]] = {
-    "replicasets.apps": {"Ready": (32, "The number of ready replicas for this replica set.")},
+    "replicasets.apps": {"Ready": (32, "The number of ready replicas for this replica set.")}
 }
 MISSPELT = (35, "configration", "configuration")  # until then, and what it is since
 # rows that were written otherwise before a minor version
 BEFORE: dict[str, tuple[int, Row]] = {
-    "horizontalpodautoscalers.autoscaling": (30, workloads.autoscaler_of_the_past),
+    "horizontalpodautoscalers.autoscaling": (30, workloads.autoscaler_of_the_past)
 }
 
 # the same form under another name

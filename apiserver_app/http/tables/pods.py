@@ -11,10 +11,7 @@ from apiserver_app.http.tables import cells
 from apiserver_app.machinery import conditions
 from apiserver_app.machinery.meta import Object
 
-_DONE = {
-    "Succeeded": "The pod has completed successfully.",
-    "Failed": "The pod failed.",
-}
+_DONE = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
 _UNREACHABLE = "NodeLost"
 
 

@@ -105,10 +105,7 @@ LENIENT: dict[str, tuple[str, ...]] = {
     f"{API}.apps.v1.StatefulSetSpec": ("selector",),
     f"{API}.certificates.v1.CertificateSigningRequestSpec": ("signerName",),
     f"{API}.admissionregistration.v1.MutatingWebhook": ("sideEffects", "admissionReviewVersions"),
-    f"{API}.admissionregistration.v1.ValidatingWebhook": (
-        "sideEffects",
-        "admissionReviewVersions",
-    ),
+    f"{API}.admissionregistration.v1.ValidatingWebhook": ("sideEffects", "admissionReviewVersions"),
 }
 LEFT = ("extensions",)  # groups whose kinds moved to others
 _BEFORE = {"extensions": "apps"}  # it was asked first, so that clients went on resolving to it

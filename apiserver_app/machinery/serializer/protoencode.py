@@ -51,10 +51,7 @@ def list_of(version: str, kind: str, metadata: Object, items: Iterable[bytes]) -
     """The bytes of a list of encoded items."""
     fields = gofields.fields_of(_message(version, kind)) or ()
     numbers = {field.name: field.number for field in fields}
-    parts = {
-        numbers["metadata"]: [_encoded("meta.v1.ListMeta", metadata)],
-        numbers["items"]: items,
-    }
+    parts = {numbers["metadata"]: [_encoded("meta.v1.ListMeta", metadata)], numbers["items"]: items}
     raw = b"".join(delimited(number, part) for number in sorted(parts) for part in parts[number])
     return enveloped(version, kind, raw)
 

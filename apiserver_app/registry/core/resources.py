@@ -241,10 +241,7 @@ def _against_limit(name: str, value: Any, limit: Any, path: str, errs: list[Fiel
 
 
 def _claims(
-    claims: Sequence[Mapping[str, Any]],
-    claim_names: set[str],
-    path: str,
-    errs: list[FieldError],
+    claims: Sequence[Mapping[str, Any]], claim_names: set[str], path: str, errs: list[FieldError]
 ) -> None:
     seen: set[str] = set()
     for index, claim in enumerate(claims):

@@ -156,11 +156,7 @@ def selector(spec: Mapping[str, Any], path: str, word: str, errs: list[FieldErro
 
 
 def template(
-    spec: Mapping[str, Any],
-    word: str,
-    release: Release,
-    errs: list[FieldError],
-    refused: str = "",
+    spec: Mapping[str, Any], word: str, release: Release, errs: list[FieldError], refused: str = ""
 ) -> None:
     """Validates the template: the selector matches it and its pods always restart. `word` is the
     kind's name, `refused` the error for an invalid selector."""
@@ -175,10 +171,7 @@ def template(
 
 
 def template_labels(
-    value: Mapping[str, Any] | None,
-    inside: Mapping[str, Any],
-    path: str,
-    errs: list[FieldError],
+    value: Mapping[str, Any] | None, inside: Mapping[str, Any], path: str, errs: list[FieldError]
 ) -> None:
     labels = (inside.get("metadata") or {}).get("labels")
     if not selectors.matches(value, labels):

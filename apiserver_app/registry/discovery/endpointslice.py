@@ -15,12 +15,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import names
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import (
-    addresswarnings,
-    checks,
-    legacyaddresses,
-    objectmeta,
-)
+from apiserver_app.registry.validation import addresswarnings, checks, legacyaddresses, objectmeta
 from apiserver_app.registry.validation.legacyaddresses import Rule
 
 ADDRESSES_MAX = 100

@@ -14,12 +14,7 @@ from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.types import gofields
 from apiserver_app.registry.strategy import Context, Strategy
-from apiserver_app.registry.validation import (
-    addresswarnings,
-    checks,
-    legacyaddresses,
-    selectors,
-)
+from apiserver_app.registry.validation import addresswarnings, checks, legacyaddresses, selectors
 from apiserver_app.registry.validation.legacyaddresses import Rule
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")

@@ -12,10 +12,7 @@ from apiserver_app.machinery.meta import Object, name_of
 from apiserver_app.registry.strategy import Context, Strategy
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
-SYSTEM_CLASSES = {
-    "system-node-critical": 2_000_001_000,
-    "system-cluster-critical": 2_000_000_000,
-}
+SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _RESERVED = "priority class names with 'system-' prefix are reserved for system use only. error: "
 
 

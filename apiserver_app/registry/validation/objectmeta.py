@@ -181,14 +181,7 @@ def immutable(new: Any, old: Any, path: str, errs: list[FieldError], printed: An
 
 # -- inside -------------------------------------------------------------------------------------
 
-_CHECKED = {
-    "generation",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-    "managedFields",
-}
+_CHECKED = {"generation", "labels", "annotations", "ownerReferences", "finalizers", "managedFields"}
 
 
 def _masked(name: str) -> str:
@@ -310,9 +303,7 @@ def _managed_fields(managed: Sequence[Object], errs: list[FieldError]) -> None:
         if fields_type and fields_type != "FieldsV1":
             errs.append(
                 errors.invalid_value(
-                    f"metadata.managedFields[{index}].fieldsType",
-                    fields_type,
-                    "must be `FieldsV1`",
+                    f"metadata.managedFields[{index}].fieldsType", fields_type, "must be `FieldsV1`"
                 )
             )
         manager = entry.get("manager") or ""

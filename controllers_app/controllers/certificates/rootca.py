@@ -50,10 +50,7 @@ class RootCaController(Controller):
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {
-                "name": NAME,
-                "annotations": {DESCRIPTION: DESCRIPTION_TEXT},
-            },
+            "metadata": {"name": NAME, "annotations": {DESCRIPTION: DESCRIPTION_TEXT}},
             "data": data,
         }
         try:

@@ -223,10 +223,7 @@ def desired_of(item: Object) -> int | None:
 
 def replicas_annotations(deployment: Object) -> dict[str, str]:
     replicas = replicas_of(deployment)
-    return {
-        DESIRED_REPLICAS: str(replicas),
-        MAX_REPLICAS: str(replicas + max_surge(deployment)),
-    }
+    return {DESIRED_REPLICAS: str(replicas), MAX_REPLICAS: str(replicas + max_surge(deployment))}
 
 
 def new_set_annotations(

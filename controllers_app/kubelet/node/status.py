@@ -107,11 +107,7 @@ class NodeStatus:
         capacity = {**_CAPACITY, **self._kubelet.capacity}
         memory = max(0, quantity.value(capacity["memory"]) - EVICTION_MEMORY_BYTES)
         disk = quantity.value(capacity["ephemeral-storage"]) * 9 // 10
-        allocatable = {
-            **capacity,
-            "ephemeral-storage": str(disk),
-            "memory": f"{memory // 1024}Ki",
-        }
+        allocatable = {**capacity, "ephemeral-storage": str(disk), "memory": f"{memory // 1024}Ki"}
         return {"capacity": _canonical(capacity), "allocatable": _canonical(allocatable)}
 
     def status(self, old: Object) -> Object:

@@ -17,12 +17,7 @@ from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from controllers_app.cri import environment
 from controllers_app.cri.services import LIVE, Container
-from controllers_app.kubelet.volumes.mounter import (
-    TOKEN_SECONDS,
-    Mounter,
-    NotMountable,
-    is_due,
-)
+from controllers_app.kubelet.volumes.mounter import TOKEN_SECONDS, Mounter, NotMountable, is_due
 from controllers_app.kubelet.volumes.persistent import Lookup, PersistentVolumes
 from controllers_app.shell import timeformat
 from controllers_app.shell.filesystem import (

@@ -9,13 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from controllers_app.scheduler.cache import Cache
-from controllers_app.scheduler.framework import (
-    NODE_ADDED,
-    POD_DELETED,
-    ClusterEvent,
-    No,
-    Plugin,
-)
+from controllers_app.scheduler.framework import NODE_ADDED, POD_DELETED, ClusterEvent, No, Plugin
 from controllers_app.scheduler.nodeinfo import NodeInfo, PodInfo
 
 Port = tuple[str, str, int]  # address, protocol, number

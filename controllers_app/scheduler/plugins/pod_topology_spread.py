@@ -43,8 +43,7 @@ DEFAULTS = ((HOSTNAME, 3), (ZONE, 5))
 _NAME = operator.attrgetter("name")
 _SKEW = No(("node(s) didn't match pod topology spread constraints",))
 _MISSING = No(
-    ("node(s) didn't match pod topology spread constraints (missing required label)",),
-    UNRESOLVABLE,
+    ("node(s) didn't match pod topology spread constraints (missing required label)",), UNRESOLVABLE
 )
 
 # the selector that services and owners of a pod put on it, or None; given by the component

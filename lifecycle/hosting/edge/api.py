@@ -99,8 +99,7 @@ async def _ask(
         raise _no_answer() from error
     except edgeport.Full as error:
         raise errors.too_many_requests(
-            "Too many requests are under way on this server, please try again later.",
-            retry_after=1,
+            "Too many requests are under way on this server, please try again later.", retry_after=1
         ) from error
 
 

@@ -120,11 +120,7 @@ class Network:
     # -- a connection that stays ------------------------------------------------------------------
 
     def open(
-        self,
-        call: Call,
-        dial: carriers.Dial,
-        opened: carriers.Opened,
-        arrived: carriers.Arrived,
+        self, call: Call, dial: carriers.Dial, opened: carriers.Opened, arrived: carriers.Arrived
     ) -> None:
         """Connect; `opened` and `arrived` are called at the start of a slice."""
         self._count += 1

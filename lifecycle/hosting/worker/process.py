@@ -58,9 +58,7 @@ class Owner:
         if host is None:
             return
         host.offer(
-            "role",
-            [role, action, details],
-            lambda: host.cluster.role(role, action, **details),
+            "role", [role, action, details], lambda: host.cluster.role(role, action, **details)
         )
         self._driver.wake()
 

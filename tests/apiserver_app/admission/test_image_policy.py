@@ -81,10 +81,7 @@ def test_images_are_allowed_and_refused_by_the_server_and_its_word_is_kept() -> 
         'pods "b" is forbidden: image policy webhook backend denied one or more images: bad is bad'
     )
     review = server.asked[0]
-    assert (review["kind"], review["apiVersion"]) == (
-        "ImageReview",
-        "imagepolicy.k8s.io/v1alpha1",
-    )
+    assert (review["kind"], review["apiVersion"]) == ("ImageReview", "imagepolicy.k8s.io/v1alpha1")
     assert review["spec"] == {"containers": [{"image": "good"}], "namespace": "default"}
     assert server.headers["Authorization"] == "Bearer secret"
     assert session.request("POST", PODS, running("c", "good")).status == 201

@@ -51,11 +51,7 @@ def test_limit_range_fills_in_what_containers_leave_out(cluster: Cluster) -> Non
             {"limits": {"memory": "2Gi"}},
             "maximum memory usage per Container is 1Gi, but limit is 2Gi",
         ),
-        (
-            {"max": {"cpu": "1"}},
-            {},
-            "maximum cpu usage per Container is 1.  No limit is specified",
-        ),
+        ({"max": {"cpu": "1"}}, {}, "maximum cpu usage per Container is 1.  No limit is specified"),
         (
             {"min": {"cpu": "1", "memory": "1Gi"}},
             {"requests": {"cpu": "500m", "memory": "1Mi"}},

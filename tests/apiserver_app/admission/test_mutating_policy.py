@@ -112,10 +112,7 @@ def test_json_patch_is_carried_out_unless_its_test_fails(policies: Policies) -> 
             'value: "yes"}]'
         ),
     )
-    assert policies.create(app="web").json()["metadata"]["labels"] == {
-        "a.b/c": "yes",
-        "app": "web",
-    }
+    assert policies.create(app="web").json()["metadata"]["labels"] == {"a.b/c": "yes", "app": "web"}
     assert policies.create(app="db").json()["metadata"]["labels"] == {"app": "db"}
 
 
@@ -174,8 +171,7 @@ def test_mutation_of_another_type_is_refused(policies: Policies) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "held"),
-    [("b'\\xff\\x00'", "/wA="), ("string(duration('90s'))", "90s"), ("'x'", "x")],
+    ("value", "held"), [("b'\\xff\\x00'", "/wA="), ("string(duration('90s'))", "90s"), ("'x'", "x")]
 )
 def test_values_are_stored_as_json_has_them(policies: Policies, value: str, held: str) -> None:
     policies.bind("data", applies(f"Object{{data: Object.data{{k: {value}}}}}"))

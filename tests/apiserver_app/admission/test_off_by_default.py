@@ -235,10 +235,7 @@ def test_events_beyond_the_limit_are_refused_until_time_goes_on() -> None:
     cluster.send("events", event())
     cluster.send("events", event())
     error = refused(cluster, "events", event())
-    assert (error.code, error.message) == (
-        429,
-        "limit reached on type Namespace for key default",
-    )
+    assert (error.code, error.message) == (429, "limit reached on type Namespace for key default")
     cluster.send("events", event("kube-system"))
     cluster.now += SECOND
     cluster.send("events", event())

@@ -41,10 +41,7 @@ def test_pod_gets_the_golden_token_volume_and_mount(cluster: Cluster) -> None:
                     "downwardAPI": {
                         "items": [
                             {
-                                "fieldRef": {
-                                    "apiVersion": "v1",
-                                    "fieldPath": "metadata.namespace",
-                                },
+                                "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"},
                                 "path": "namespace",
                             }
                         ]

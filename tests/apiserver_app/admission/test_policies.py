@@ -123,10 +123,7 @@ def test_expression_that_does_not_compile_is_refused_with_its_position(lab: Lab)
             'Invalid value: "variables.x": compilation failed: ERROR: <input>:1:1: undeclared '
             "reference to 'variables' (in container '')\n | variables.x\n | ^",
         ),
-        (
-            "spec.variables[0].name",
-            'Invalid value: "in": name is not a valid CEL identifier',
-        ),
+        ("spec.variables[0].name", 'Invalid value: "in": name is not a valid CEL identifier'),
         (
             "spec.validations[0].expression",
             'Invalid value: "object.spec.replicas <= foo": compilation failed: ERROR: '

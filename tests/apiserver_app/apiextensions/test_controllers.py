@@ -7,13 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.apiextensions.crontab import (
-    CRONTABS,
-    DEFINITIONS,
-    NAME,
-    crontab,
-    define,
-)
+from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITIONS, NAME, crontab, define
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"

@@ -61,10 +61,7 @@ def definition() -> dict[str, Any]:
     service = {"namespace": "default", "name": "converter"}
     body["spec"]["conversion"] = {
         "strategy": "Webhook",
-        "webhook": {
-            "clientConfig": {"service": service},
-            "conversionReviewVersions": ["v1"],
-        },
+        "webhook": {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]},
     }
     return body
 

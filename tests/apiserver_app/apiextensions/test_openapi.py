@@ -70,10 +70,7 @@ def test_version_2_has_custom_resources_too(session: Session) -> None:
     ("schema", "wanted"),
     [
         # kubectl takes the properties it is told of for all there are
-        (
-            {"type": "object", KEEP: True, "properties": {"a": {"type": "string"}}},
-            {KEEP: True},
-        ),
+        ({"type": "object", KEEP: True, "properties": {"a": {"type": "string"}}}, {KEEP: True}),
         ({"type": "array", "nullable": True, "items": {"type": "string"}}, {}),
         (
             {

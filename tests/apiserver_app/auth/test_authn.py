@@ -122,9 +122,7 @@ def test_without_anonymous_no_credential_is_401() -> None:
     assert user is None
 
 
-def test_second_request_with_a_token_hits_the_cache_until_ten_seconds_passed(
-    union: Union,
-) -> None:
+def test_second_request_with_a_token_hits_the_cache_until_ten_seconds_passed(union: Union) -> None:
     credential = Credential(bearer="secret-of-ann")
     ask(union, credential, NOW)
 

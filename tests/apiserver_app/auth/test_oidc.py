@@ -120,11 +120,7 @@ VERIFY = "oidc: verify token: oidc: "
             VERIFY + 'malformed jwt: go-jose/go-jose: unexpected signature algorithm "ES256"; '
             'expected ["RS256"]',
         ),
-        (
-            {},
-            {"username_claim": "name"},
-            'oidc: parse username claims "name": claim not present',
-        ),
+        ({}, {"username_claim": "name"}, 'oidc: parse username claims "name": claim not present'),
         (
             {"preferred_username": 7},
             {},
@@ -138,11 +134,7 @@ VERIFY = "oidc: verify token: oidc: "
             'oidc: parse groups claim "groups": '
             "json: cannot unmarshal object into Go value of type string",
         ),
-        (
-            {},
-            {"required": {"hd": "school"}},
-            "oidc: required claim hd not present in ID token",
-        ),
+        ({}, {"required": {"hd": "school"}}, "oidc: required claim hd not present in ID token"),
         (
             {"hd": "other"},
             {"required": {"hd": "school"}},

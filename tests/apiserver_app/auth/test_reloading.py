@@ -38,8 +38,7 @@ jwt:
 def session() -> Session:
     files = {"modes.yaml": MODES, "issuers.yaml": ISSUERS}
     given = flags.parse(
-        [f"{AUTHORIZATION}=modes.yaml", f"{AUTHENTICATION}=issuers.yaml"],
-        files.__getitem__,
+        [f"{AUTHORIZATION}=modes.yaml", f"{AUTHENTICATION}=issuers.yaml"], files.__getitem__
     )
     return Session(default_inputs(nodes=0, flags=given))
 

@@ -289,8 +289,7 @@ def test_bootstrap_token_is_refused(
     reader.put("secrets", bootstrap_secret(**change))
 
     user, tries = ask(
-        build(reader, "enable-bootstrap-token-auth"),
-        Credential(bearer="abcdef.0123456789abcdef"),
+        build(reader, "enable-bootstrap-token-auth"), Credential(bearer="abcdef.0123456789abcdef")
     )
 
     assert user is None

@@ -271,11 +271,7 @@ def test_schema_says_what_texts_and_numbers_are() -> None:
             "key": {"type": "string", "format": "byte"},
             "share": {"type": "number"},
             "port": {"x-kubernetes-int-or-string": True},
-            "tags": {
-                "type": "array",
-                "items": {"type": "string"},
-                "x-kubernetes-list-type": "set",
-            },
+            "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
             "foo-bar": {"type": "integer"},
         },
     }

@@ -270,9 +270,7 @@ def test_the_networks_answer_wakes_who_waits_without_a_timer(lab: Lab) -> None:
     assert answer.by == "127.0.0.1"
 
 
-def test_an_endpoint_that_is_no_pod_is_asked_over_the_network_by_its_service_name(
-    lab: Lab,
-) -> None:
+def test_an_endpoint_that_is_no_pod_is_asked_over_the_network_by_its_service_name(lab: Lab) -> None:
     dials: list[carriers.Dial] = []
 
     class Noting(Closed):

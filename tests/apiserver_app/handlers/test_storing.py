@@ -74,8 +74,7 @@ def test_an_error_of_the_store_is_the_answer_and_nothing_is_there(session: Sessi
 
 
 @pytest.mark.parametrize(
-    ("method", "call"),
-    [("POST", "Create"), ("PUT", "GuaranteedUpdate"), ("DELETE", "Delete")],
+    ("method", "call"), [("POST", "Create"), ("PUT", "GuaranteedUpdate"), ("DELETE", "Delete")]
 )
 def test_each_write_names_its_call_of_the_storage_interface(
     session: Session, method: str, call: str

@@ -212,9 +212,7 @@ def test_an_apply_drops_what_it_no_longer_names(session: Session) -> None:
     assert applied(session, configmap("b", l="w")).json()["data"] == {"l": "w"}
 
 
-def test_an_apply_of_a_field_of_somebody_else_is_a_conflict_unless_forced(
-    session: Session,
-) -> None:
+def test_an_apply_of_a_field_of_somebody_else_is_a_conflict_unless_forced(session: Session) -> None:
     refused = applied(session, configmap("a", k="mine"))
     assert refused.status == 409
     assert refused.json()["details"]["causes"] == [

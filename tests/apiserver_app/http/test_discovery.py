@@ -42,9 +42,7 @@ def test_core_group_is_listed_without_an_api_version_of_its_own(
     )
 
 
-def test_resource_and_its_subresources_have_upstreams_fields(
-    served: discovery.Discovery,
-) -> None:
+def test_resource_and_its_subresources_have_upstreams_fields(served: discovery.Discovery) -> None:
     core = {found["name"]: found for found in get(served, "/api/v1/")["resources"]}
     pods = dict(core["pods"])
     assert len(pods.pop("storageVersionHash")) == 12
@@ -78,9 +76,7 @@ def test_resource_and_its_subresources_have_upstreams_fields(
     assert "group" not in core["pods/status"]
 
 
-def test_groups_are_listed_with_their_preferred_version_first(
-    served: discovery.Discovery,
-) -> None:
+def test_groups_are_listed_with_their_preferred_version_first(served: discovery.Discovery) -> None:
     groups = {found["name"]: found for found in get(served, "/apis")["groups"]}
     assert groups["autoscaling"]["preferredVersion"]["version"] == "v2"
     assert get(served, "/apis/apps") == {

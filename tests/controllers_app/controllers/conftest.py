@@ -17,9 +17,7 @@ EPOCH = Inputs().epoch
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     made = pki.load(tmp_path_factory.mktemp("pki"), EPOCH)
     key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     return Inputs(
         ca_pem=made.ca.certificate.decode(), ca_key=made.ca.key, service_account_key=key, nodes=0

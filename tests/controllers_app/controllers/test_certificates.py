@@ -78,9 +78,7 @@ def test_an_approved_client_request_gets_a_certificate_the_server_believes(lab: 
     assert life.days == 365
 
 
-def test_equal_clusters_sign_equally_and_short_certificates_last_as_long_as_asked(
-    lab: Lab,
-) -> None:
+def test_equal_clusters_sign_equally_and_short_certificates_last_as_long_as_asked(lab: Lab) -> None:
     body = csr("short", request_of("ann"), expirationSeconds=600)
     lab.create(rules.RESOURCE, body, "")
     decide(lab, "short")
@@ -227,10 +225,7 @@ def test_who_signs_cannot_approve(lab: Lab) -> None:
             csr("x", request_of("ann"), usages=("walking",)),
             'spec.usages[0]: Unsupported value: "walking": supported values: "any"',
         ),
-        (
-            csr("x", "bm9wZQ=="),
-            "PEM block type must be CERTIFICATE REQUEST",
-        ),
+        (csr("x", "bm9wZQ=="), "PEM block type must be CERTIFICATE REQUEST"),
     ],
 )
 def test_a_malformed_request_is_refused(lab: Lab, body: Object, said: str) -> None:

@@ -32,10 +32,7 @@ def test_it_creates_the_pods_of_its_template_in_slow_start_batches(lab: Lab) -> 
         }
     ]
     said = lab.done("replicaset")[0]
-    assert said == (
-        "ok",
-        "wants 10, has 0: creates 10 (slow start 1, 2, 4, 3); writes its status",
-    )
+    assert said == ("ok", "wants 10, has 0: creates 10 (slow start 1, 2, 4, 3); writes its status")
     lab.assert_no_slips()
 
 

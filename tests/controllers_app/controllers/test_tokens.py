@@ -22,10 +22,7 @@ def account_secret(name: str, account: str = "default") -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {
-            "name": name,
-            "annotations": {"kubernetes.io/service-account.name": account},
-        },
+        "metadata": {"name": name, "annotations": {"kubernetes.io/service-account.name": account}},
         "type": "kubernetes.io/service-account-token",
     }
 

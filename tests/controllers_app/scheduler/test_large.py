@@ -156,9 +156,7 @@ def judged(which: str, count: int, *, tainted: bool = False) -> tuple[int, int]:
         more: dict[str, Any] = (
             {"taints": [{**NOT_READY, "timeAdded": str(number)}]} if tainted else {}
         )
-        cache.put_node(
-            node(f"n{number}", zone=str(number % 3), labels={"disk": "ssd"}, **more),
-        )
+        cache.put_node(node(f"n{number}", zone=str(number % 3), labels={"disk": "ssd"}, **more))
     if tainted:
         cache.put_node(node(f"n{count - 1}", zone="1", labels={"disk": "ssd"}))
         cache.put_node(node(f"n{count - 2}", zone="1", labels={"disk": "ssd"}))

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import (
-    PODS,
-    cluster,
-    condition,
-    create,
-    get,
-    items,
-    patch,
-    pod,
-)
+from tests.controllers_app.podlab import PODS, cluster, condition, create, get, items, patch, pod
 
 
 def attempts(session: Session, name: str = "web") -> int:

@@ -17,11 +17,7 @@ from tests.apiserver_app.cluster import bare_session
     ("nodes", "manager", "scheduler"),
     [
         (MANY_NODES, [], []),
-        (
-            MANY_NODES + 1,
-            ["--kube-api-burst=100", "--kube-api-qps=100"],
-            ["--kube-api-qps=100"],
-        ),
+        (MANY_NODES + 1, ["--kube-api-burst=100", "--kube-api-qps=100"], ["--kube-api-qps=100"]),
     ],
 )
 def test_what_may_ask_more_for_thousands_of_nodes_says_so_in_its_manifest(

@@ -229,9 +229,7 @@ def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
     assert max(one["rev"] for one in last if one["kind"] == "write") >= revision
 
 
-def test_a_fork_begins_with_the_bookmarks_of_before_its_moment_and_has_its_own(
-    demo: Demo,
-) -> None:
+def test_a_fork_begins_with_the_bookmarks_of_before_its_moment_and_has_its_own(demo: Demo) -> None:
     last = get(demo, "demo")["seq"]
     marks = [{"seq": seq, "t": 0, "title": f"record {seq}"} for seq in (1, last - 1, last)]
     assert call(demo, "PUT", "demo/bookmarks", {"bookmarks": marks})[0] == 200

@@ -32,12 +32,7 @@ _ENFORCE = "kubernetes.io/enforce-mountable-secrets"
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _SOURCES: list[Object] = [
     {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-    {
-        "configMap": {
-            "name": "kube-root-ca.crt",
-            "items": [{"key": "ca.crt", "path": "ca.crt"}],
-        }
-    },
+    {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
     {
         "downwardAPI": {
             "items": [

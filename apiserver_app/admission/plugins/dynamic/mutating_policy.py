@@ -192,12 +192,7 @@ class _Run:
         )
 
     async def _mutated(
-        self,
-        applied: Applied,
-        params: Object | None,
-        kind: str,
-        compiled: Compiled,
-        note: Object,
+        self, applied: Applied, params: Object | None, kind: str, compiled: Compiled, note: Object
     ) -> Object:
         """Returns the object after one mutation."""
         if compiled.program is None:

@@ -7,14 +7,7 @@ Models kubernetes plugin/pkg/admission/exec/admission.go (1.20).
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import (
-    CONNECT,
-    SECURITY,
-    Attributes,
-    Plugin,
-    Verdict,
-    forbidden,
-)
+from apiserver_app.admission.plugin import CONNECT, SECURITY, Attributes, Plugin, Verdict, forbidden
 from apiserver_app.apis.podresources import every_container
 from apiserver_app.machinery.meta import Object
 

@@ -6,14 +6,7 @@ Models kubernetes plugin/pkg/admission/defaulttolerationseconds/admission.go.
 
 from __future__ import annotations
 
-from apiserver_app.admission.plugin import (
-    DEFAULTING,
-    SKIP,
-    Attributes,
-    Ops,
-    Plugin,
-    Verdict,
-)
+from apiserver_app.admission.plugin import DEFAULTING, SKIP, Attributes, Ops, Plugin, Verdict
 
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"

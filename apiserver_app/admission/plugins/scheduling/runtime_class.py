@@ -78,8 +78,7 @@ def _class(attributes: Attributes, name: str) -> Object:
 
 def _mismatch(attributes: Attributes) -> Exception:
     return forbidden(
-        attributes,
-        "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+        attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
     )
 
 

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver_app.admission.plugin import (
-    CREATE,
-    DEFAULTING,
-    Attributes,
-    Plugin,
-    Verdict,
-)
+from apiserver_app.admission.plugin import CREATE, DEFAULTING, Attributes, Plugin, Verdict
 
 NOT_READY = "node.kubernetes.io/not-ready"
 EFFECT = "NoSchedule"

@@ -80,10 +80,7 @@ def regular(containers: Sequence[Container] | None, path: str, pod: PodContext) 
 
 
 def init(
-    containers: Sequence[Container],
-    regulars: Sequence[Container],
-    path: str,
-    pod: PodContext,
+    containers: Sequence[Container], regulars: Sequence[Container], path: str, pod: PodContext
 ) -> None:
     errs = pod.errs
     taken = {container.get("name") for container in regulars}
@@ -108,10 +105,7 @@ def init(
 
 
 def ephemeral(
-    containers: Sequence[Container],
-    others: Sequence[Container],
-    path: str,
-    pod: PodContext,
+    containers: Sequence[Container], others: Sequence[Container], path: str, pod: PodContext
 ) -> None:
     errs = pod.errs
     known = {container.get("name") for container in others}

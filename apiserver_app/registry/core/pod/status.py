@@ -112,11 +112,7 @@ def _rule(field: str, before: Status, release: Release) -> Rule:
 
 
 def _addresses(
-    items: Sequence[Status],
-    field: str,
-    before: Status,
-    release: Release,
-    errs: list[FieldError],
+    items: Sequence[Status], field: str, before: Status, release: Release, errs: list[FieldError]
 ) -> None:
     if len(items) == 1:
         address = items[0].get("ip") or ""

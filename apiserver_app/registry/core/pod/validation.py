@@ -47,12 +47,7 @@ _RARE = frozenset(
 
 
 def validate(
-    spec: Spec,
-    pod_name: str,
-    path: str,
-    is_pod: bool,
-    release: Release,
-    errs: list[FieldError],
+    spec: Spec, pod_name: str, path: str, is_pod: bool, release: Release, errs: list[FieldError]
 ) -> None:
     """Validates the spec of a pod (`is_pod`, with `pod_name`) or of a template."""
     grace = spec.get("terminationGracePeriodSeconds")

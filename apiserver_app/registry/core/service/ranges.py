@@ -74,10 +74,7 @@ class Ranges:
     def held(self, services: Iterable[Object]) -> dict[str, tuple[int, int]]:
         """How much of each range the services hold, and how much is left."""
         net = self._net
-        sizes = {
-            ADDRESSES: net.cidr.num_addresses - 2,
-            PORTS: net.last_port - net.first_port + 1,
-        }
+        sizes = {ADDRESSES: net.cidr.num_addresses - 2, PORTS: net.last_port - net.first_port + 1}
         offsets = self._offsets(services)
         return {key: (len(offsets[key]), sizes[key] - len(offsets[key])) for key in sizes}
 

@@ -16,11 +16,7 @@ from controllers_app.shell.commands import filters
 from controllers_app.shell.commands.awk import parser
 from controllers_app.shell.commands.awk.expressions import Expressions, joined, size_of
 from controllers_app.shell.commands.awk.parser import Node, Rule
-from controllers_app.shell.commands.awk.values import (
-    Field,
-    number,
-    truth,
-)
+from controllers_app.shell.commands.awk.values import Field, number, truth
 from controllers_app.shell.exits import CommandError
 from controllers_app.shell.expansion import LETTERS
 from controllers_app.shell.filesystem import FileError

@@ -124,10 +124,7 @@ def test_get_all_means_these_resources(served: kinds.Resources) -> None:
         ("events.events.k8s.io", "/registry/events/default/x"),
         ("replicationcontrollers", "/registry/controllers/default/x"),
         ("ingresses.networking.k8s.io", "/registry/ingress/default/x"),
-        (
-            "apiservices.apiregistration.k8s.io",
-            "/registry/apiregistration.k8s.io/apiservices/x",
-        ),
+        ("apiservices.apiregistration.k8s.io", "/registry/apiregistration.k8s.io/apiservices/x"),
         (
             "customresourcedefinitions.apiextensions.k8s.io",
             "/registry/apiextensions.k8s.io/customresourcedefinitions/x",
@@ -192,10 +189,7 @@ def test_bodies_of_subresources_are_found_by_kind(served: kinds.Resources) -> No
     request = served.by_gvk("authentication.k8s.io", "v1", "TokenRequest")
 
     assert request is not None
-    assert (request.plural, request.definition) == (
-        "",
-        "io.k8s.api.authentication.v1.TokenRequest",
-    )
+    assert (request.plural, request.definition) == ("", "io.k8s.api.authentication.v1.TokenRequest")
 
 
 def test_preferred_version_is_the_one_found_by_key(served: kinds.Resources) -> None:

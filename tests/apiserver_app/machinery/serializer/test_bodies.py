@@ -29,10 +29,7 @@ def from_yaml(text: str) -> Any:
 
 @pytest.mark.parametrize("content_type", ["", "application/json", "application/json; charset=x"])
 def test_body_is_json_unless_it_says_yaml(content_type: str) -> None:
-    assert bodies.decode(b'{"a":[1,"\xc3\xa9",null]}', content_type) == (
-        {"a": [1, "é", None]},
-        [],
-    )
+    assert bodies.decode(b'{"a":[1,"\xc3\xa9",null]}', content_type) == ({"a": [1, "é", None]}, [])
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_volume_sources_and_probe_handlers_are_inlined() -> None:
     assert pod["spec"] == {
         "volumes": [{"name": "v", "configMap": {"name": "cm", "defaultMode": 420}}],
         "containers": [
-            {"name": "c", "livenessProbe": {"httpGet": {"path": "/ok", "port": "http"}}},
+            {"name": "c", "livenessProbe": {"httpGet": {"path": "/ok", "port": "http"}}}
         ],
     }
 

@@ -32,10 +32,7 @@ def test_field_selector_selects(text: str, selected: bool) -> None:
 
 def test_requirements_are_named_in_sorted_order() -> None:
     selector = fields.parse("spec.nodeName=node-1,metadata.name!=a")
-    assert selector.requirements == (
-        ("metadata.name", "!=", "a"),
-        ("spec.nodeName", "=", "node-1"),
-    )
+    assert selector.requirements == (("metadata.name", "!=", "a"), ("spec.nodeName", "=", "node-1"))
     assert selector.paths() == ("metadata.name", "spec.nodeName")
     assert selector.exact("spec.nodeName") == "node-1"
     assert selector.exact("metadata.name") is None

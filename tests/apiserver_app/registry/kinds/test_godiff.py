@@ -132,10 +132,7 @@ def test_the_host_of_a_pod_is_part_of_its_security_context() -> None:
     shown = report(spec(), spec(hostNetwork=True))
 
     at = shown.index("  \tSecurityContext: &core.PodSecurityContext{")
-    assert shown[at + 1 : at + 3] == [
-        "- \t\tHostNetwork: false,",
-        "+ \t\tHostNetwork: true,",
-    ]
+    assert shown[at + 1 : at + 3] == ["- \t\tHostNetwork: false,", "+ \t\tHostNetwork: true,"]
 
 
 def test_values_of_every_kind_can_be_told_apart() -> None:

@@ -24,9 +24,7 @@ def are(*kinds: str) -> list[dict[str, str]]:
 
 def job(status: dict[str, Any], **spec: object) -> Object:
     obj = strategies.named(
-        "Job",
-        "batch/v1",
-        spec={"template": strategies.template(restartPolicy="Never"), **spec},
+        "Job", "batch/v1", spec={"template": strategies.template(restartPolicy="Never"), **spec}
     )
     return {**strategies.created("jobs.batch", obj), "status": status}
 

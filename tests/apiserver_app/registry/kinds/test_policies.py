@@ -14,11 +14,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 def claim(**spec: object) -> Object:
-    spec = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": "1Gi"}},
-        **spec,
-    }
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
     return strategies.named("PersistentVolumeClaim", "v1", spec=spec)
 
 

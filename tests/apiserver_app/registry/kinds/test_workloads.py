@@ -69,10 +69,7 @@ def test_claims_of_a_stateful_set_are_volumes_of_its_pods() -> None:
     container = {"name": "db", "image": "db", "volumeMounts": [mount]}
     claim = {
         "metadata": {"name": "data"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
     obj = workload(
         "StatefulSet",

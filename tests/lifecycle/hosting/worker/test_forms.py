@@ -78,9 +78,7 @@ def test_each_of_two_requests_at_one_moment_finds_its_own_body(session: Session)
         assert f'"name":"{name}"' in told["body"]["text"]
 
 
-def test_a_components_object_has_no_bytes_and_a_deleted_one_is_not_stored(
-    session: Session,
-) -> None:
+def test_a_components_object_has_no_bytes_and_a_deleted_one_is_not_stored(session: Session) -> None:
     session.request("POST", DEPLOYMENTS, deployment("web"))
     inside = next(
         one
