@@ -89,8 +89,7 @@ class Routing(Gate):
             if texts:
                 request.warnings += texts
                 request.annotations[deprecations.AUDIT] = "true"
-                asked = (info.group, info.version, info.plural, call.subresource)
-                self._cluster.counters.deprecated.add(asked)
+                self._cluster.counters.deprecated.add((*info.gvr, call.subresource))
 
     def _nowhere(self, path: str) -> errors.ApiError:
         """Each of the three servers was offered the request, and none has the path. Go-restful

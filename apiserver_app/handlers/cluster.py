@@ -165,7 +165,7 @@ class ClusterContext(msgspec.Struct):
     counters: Counters
 
     def strategy(self, info: ResourceInfo) -> Strategy:
-        return self.strategies[(info.group, info.version, info.plural)]
+        return self.strategies[info.gvr]
 
     def context(
         self, user: User, namespace: str, subresource: str = "", *, dry_run: bool = False

@@ -55,7 +55,7 @@ def build(
         if "creationTimestamp" not in (obj.get("metadata") or {}):
             metadata.pop("creationTimestamp", None)  # the type's null is nobody's change
         if subresource in ("", "status"):
-            strategies[info.group, info.version, info.plural].default(made)
+            strategies[info.gvr].default(made)
         return made
 
     def root(info: ResourceInfo, subresource: str) -> Field:

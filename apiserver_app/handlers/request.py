@@ -109,24 +109,15 @@ class Request:
     def asked(self) -> auth.Attributes:
         """What the authorizers are asked."""
         call = self.call
-        info = call.info
-        if info is None:
-            group, version, plural = call.asked
-        else:
-            group, version, plural = info.group, info.version, info.plural
-        return auth.Attributes(
-            self.user,
-            call.verb,
-            call.path,
-            group,
-            version,
-            plural,
-            call.subresource,
-            call.namespace,
-            call.name,
-            call.param("fieldSelector"),
-            call.param("labelSelector"),
-        )
+        gvr = call.asked if call.info is None else call.info.gvr
+        what = (call.verb, call.path, *gvr, call.subresource, call.namespace, call.name)
+        selectors = (call.param("fieldSelector"), call.param("labelSelector"))
+        return auth.Attributes(self.user, *what, *selectors)
+
+    def asked_beside(self, verb: str, subresource: str) -> auth.Attributes:
+        """The same of something else that the sender must be allowed to do with the object."""
+        what = (verb, self.call.path, *self.info.gvr, subresource, self.namespace, self.name)
+        return auth.Attributes(self.user, *what)
 
 
 class Operation:

@@ -132,18 +132,12 @@ def _asked(spec: Object, user: User) -> auth.Attributes:
     if asked is None:
         path = path or {}
         return auth.Attributes(user, path.get("verb", ""), path.get("path", ""))
+    names = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
     return auth.Attributes(
         user,
-        asked.get("verb", ""),
-        "",
-        asked.get("group", ""),
-        asked.get("version", ""),
-        asked.get("resource", ""),
-        asked.get("subresource", ""),
-        asked.get("namespace", ""),
-        asked.get("name", ""),
-        _selector(asked.get("fieldSelector"), _FIELD_TERMS),
-        _selector(asked.get("labelSelector"), _LABEL_TERMS),
+        **{name: asked.get(name, "") for name in names},
+        fields=_selector(asked.get("fieldSelector"), _FIELD_TERMS),
+        labels=_selector(asked.get("labelSelector"), _LABEL_TERMS),
     )
 
 

@@ -172,9 +172,7 @@ def _request(request: Any, position: int, details: bool) -> Sequence[object]:
     if not details:
         return row
     call = request.call
-    group, version, plural = call.asked
-    if call.info is not None:
-        group, version, plural = call.info.group, call.info.version, call.info.plural
+    group, version, plural = call.asked if call.info is None else call.info.gvr
     served = f"{group}/{version}" if group else version
     return (
         *row,

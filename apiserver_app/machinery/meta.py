@@ -77,6 +77,8 @@ class ResourceInfo:
     key: str = field(init=False, compare=False, repr=False)
     # the key of the strategy: that of the resource it is stored as
     hub: str = field(init=False, compare=False, repr=False)
+    # GroupVersionResource
+    gvr: tuple[str, str, str] = field(init=False, compare=False, repr=False)
     api_version: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,6 +86,7 @@ class ResourceInfo:
         version = f"{self.group}/{self.version}" if self.group else self.version
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "hub", self.stored_key or key)
+        object.__setattr__(self, "gvr", (self.group, self.version, self.plural))
         object.__setattr__(self, "api_version", version)
 
     def etcd_key(self, namespace: str, name: str) -> str:

@@ -172,5 +172,5 @@ def strategies(
             hub = hubs[info.storage]
             strategy = OldStrategy(info, old_classes.get(hub.key, Strategy)(hub))
         strategy.release = release
-        out[info.group, info.version, info.plural] = strategy
+        out[info.gvr] = strategy
     return out

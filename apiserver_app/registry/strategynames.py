@@ -84,7 +84,7 @@ def described(
     out: dict[str, list[object]] = {}
     for info in resources:
         if info.storage and info.key not in out:
-            strategy = strategies[info.group, info.version, info.plural]
+            strategy = strategies[info.gvr]
             out[info.key] = [info.key, NAMES.get(info.key, PLAIN), _own(type(strategy))]
     custom: list[object] = ["", CUSTOM, _own(CustomResourceStrategy)]
     return [*out.values(), custom]

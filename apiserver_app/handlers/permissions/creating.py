@@ -6,25 +6,13 @@ and pkg/registry/core/pod/rest/subresources.go.
 
 from __future__ import annotations
 
-from apiserver_app import authprotocols as auth
 from apiserver_app.auth.authz import forbidden
 from apiserver_app.handlers.request import Request
 
 
 async def check_may_create(request: Request) -> None:
     """403 unless the user could have created it, too."""
-    info = request.info
-    asked = auth.Attributes(
-        request.user,
-        "create",
-        request.call.path,
-        info.group,
-        info.version,
-        info.plural,
-        request.subresource,
-        request.namespace,
-        request.name,
-    )
+    asked = request.asked_beside("create", request.subresource)
     decision = await request.cluster.access.authorization.authorize(asked)
     if not decision.allowed:
         raise forbidden.forbidden_error(asked, decision.reason)

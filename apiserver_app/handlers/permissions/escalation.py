@@ -76,15 +76,8 @@ async def _binding(request: Request) -> str:
 
 
 async def _may(request: Request, verb: str, plural: str, name: str) -> bool:
-    asked = auth.Attributes(
-        request.user,
-        verb,
-        group=GROUP,
-        version="*",
-        resource=plural,
-        namespace=request.namespace,
-        name=name,
-    )
+    where = (GROUP, "*", plural, "", request.namespace, name)
+    asked = auth.Attributes(request.user, verb, "", *where)
     return (await request.cluster.access.authorization.authorize(asked)).allowed
 
 

@@ -6,7 +6,6 @@ Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/delete.go
 
 from __future__ import annotations
 
-from apiserver_app import authprotocols as auth
 from apiserver_app.handlers.input.options import IGNORE_READ_ERROR
 from apiserver_app.handlers.request import Request
 from apiserver_app.machinery import errors
@@ -19,17 +18,7 @@ async def check_may_delete(request: Request) -> None:
     """403 unless the user may do more than delete it."""
     info = request.info
     request.annotations[ANNOTATION] = ""
-    asked = auth.Attributes(
-        request.user,
-        VERB,
-        request.call.path,
-        info.group,
-        info.version,
-        info.plural,
-        "",
-        request.namespace,
-        request.name,
-    )
+    asked = request.asked_beside(VERB, "")
     decision = await request.cluster.access.authorization.authorize(asked)
     if not decision.allowed:
         why = f'not permitted to do "{VERB}", reason: {decision.reason}'

@@ -209,7 +209,7 @@ def _watches(cluster: ClusterContext) -> dict[Sort, int]:
     for (storage, scope), count in cluster.cache.open_watches().items():
         served = infos.get(storage)
         if served is not None:
-            counts["WATCH", served.group, served.version, served.plural, "", scope] = count
+            counts["WATCH", *served.gvr, "", scope] = count
     return counts
 
 

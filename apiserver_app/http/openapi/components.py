@@ -86,7 +86,7 @@ def name_kinds(schemas: dict[str, Schema], infos: Iterable[ResourceInfo]) -> dic
     """With every kind that a schema is served as: an old version may share a newer one's, which
     then requires no more than the old one did."""
     for info in infos:
-        if info.stored_as and (info.group, info.version, info.plural) in history.GONE:
+        if info.stored_as and info.gvr in history.GONE:
             _relax(schemas, info.definition.rpartition(".")[0])
         for tail in ("", "List"):
             name, kind = info.definition + tail, info.kind + tail

@@ -96,14 +96,14 @@ class Resources:
     def _index(self, info: ResourceInfo) -> None:
         self.by_key.setdefault(info.key, info)
         if not info.is_hidden:
-            self._by_path[info.group, info.version, info.plural] = info
+            self._by_path[info.gvr] = info
         self._by_gvk[info.group, info.version, info.kind] = info
         if info.storage:
             self._by_storage.setdefault(info.storage, info)
         subresources = tuple(_subresource(info, name) for name in info.subresources)
-        self._subresources[info.group, info.version, info.plural] = subresources
+        self._subresources[info.gvr] = subresources
         for sub in subresources:
-            self._subresource[info.group, info.version, info.plural, sub.name] = sub
+            self._subresource[*info.gvr, sub.name] = sub
 
     def find(self, group: str, version: str, plural: str) -> ResourceInfo | None:
         """The resource served at `/apis/<group>/<version>/…/<plural>`."""
@@ -120,14 +120,14 @@ class Resources:
 
     def subresources(self, info: ResourceInfo) -> tuple[SubresourceInfo, ...]:
         """Its subresources in discovery order."""
-        return self._subresources[info.group, info.version, info.plural]
+        return self._subresources[info.gvr]
 
     def subresource(self, info: ResourceInfo, name: str) -> SubresourceInfo | None:
-        return self._subresource.get((info.group, info.version, info.plural, name))
+        return self._subresource.get((*info.gvr, name))
 
     def subresource_verbs(self, info: ResourceInfo, name: str) -> tuple[str, ...]:
         """The verbs of a subresource; none if it does not exist."""
-        subresource = self._subresource.get((info.group, info.version, info.plural, name))
+        subresource = self._subresource.get((*info.gvr, name))
         return subresource.verbs if subresource else ()
 
     @property
@@ -214,8 +214,7 @@ def _stored(infos: list[ResourceInfo]) -> Iterator[ResourceInfo]:
 
 
 def _is_old(info: ResourceInfo) -> bool:
-    key = (info.group, info.version, info.plural)
-    return key in history.GONE and info.key not in history.WITHOUT_SUCCESSOR
+    return info.gvr in history.GONE and info.key not in history.WITHOUT_SUCCESSOR
 
 
 def _parse(served: builtin.GroupVersion, line: str, minor: int) -> ResourceInfo | None:

@@ -96,7 +96,7 @@ class Definitions:
         for info in built:
             custom = types[info.version]
             infos.append(custom.info)
-            self._strategies[info.group, info.version, info.plural] = CustomResourceStrategy(custom)
+            self._strategies[info.gvr] = CustomResourceStrategy(custom)
             self._types.serve(self._schema(custom), custom.decode)
             self._cache.serve(custom.info)
         self._resources.serve(name, tuple(infos))
@@ -131,7 +131,7 @@ class Definitions:
             return
         for custom in types.values():
             info = custom.info
-            self._strategies.pop((info.group, info.version, info.plural), None)
+            self._strategies.pop(info.gvr, None)
             self._types.withdraw(info.definition)
             self._cache.end(info.storage)
         if not again:

@@ -42,18 +42,8 @@ class OwnerReferencesPermissionEnforcement(Plugin):
         new, old = _owners(attributes.obj), _owners(attributes.old)
         if new == old:
             return Verdict("allow", "owners stay as they are")
-        info = attributes.info
-        deletion = auth.Attributes(
-            attributes.user,
-            "delete",
-            "",
-            info.group,
-            info.version,
-            info.plural,
-            attributes.subresource,
-            attributes.namespace,
-            attributes.name,
-        )
+        where = (attributes.subresource, attributes.namespace, attributes.name)
+        deletion = auth.Attributes(attributes.user, "delete", "", *attributes.info.gvr, *where)
         decision = await attributes.authorization.authorize(deletion)
         if not decision.allowed:
             raise forbidden(
@@ -76,17 +66,8 @@ class OwnerReferencesPermissionEnforcement(Plugin):
                 f'"{f"{group}/" if group else ""}{number}"',
             )
         namespace = attributes.namespace if info.namespaced else ""
-        update = auth.Attributes(
-            attributes.user,
-            "update",
-            "",
-            info.group,
-            info.version,
-            info.plural,
-            "finalizers",
-            namespace,
-            str(owner.get("name", "")),
-        )
+        where = ("finalizers", namespace, str(owner.get("name", "")))
+        update = auth.Attributes(attributes.user, "update", "", *info.gvr, *where)
         decision = await attributes.authorization.authorize(update)
         if not decision.allowed:
             raise forbidden(
