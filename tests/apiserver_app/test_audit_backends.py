@@ -176,13 +176,17 @@ def test_the_log_names_deprecated_kinds_and_issued_tokens() -> None:
     [
         ("audit-log-format=xml", 'invalid audit log format xml, allowed formats are "legacy,json"'),
         ("audit-log-maxage=-1", "--audit-log-maxage -1 can't be a negative number"),
-        ("audit-log-mode=never",
-         'invalid audit log mode never, allowed modes are "batch,blocking,blocking-strict"'),
+        (
+            "audit-log-mode=never",
+            'invalid audit log mode never, allowed modes are "batch,blocking,blocking-strict"',
+        ),
         ("audit-log-version=v2", 'invalid group version, allowed versions are ["audit.k8s.io/v1"]'),
-        ("audit-webhook-batch-max-size=0",
-         "invalid audit batch webhook max batch size 0, must be a positive number"),
+        (
+            "audit-webhook-batch-max-size=0",
+            "invalid audit batch webhook max batch size 0, must be a positive number",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_ends_the_start(argument: str, said: str) -> None:
     files = {"k": KUBECONFIG}.__getitem__
     given = flags.parse(["audit-log-path=-", "audit-webhook-config-file=k", argument], files)

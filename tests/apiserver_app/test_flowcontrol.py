@@ -45,10 +45,15 @@ def test_the_admin_is_exempt_and_everyone_else_is_not(session: Session) -> None:
         [{}],
         [{"subjects": [{"kind": "User"}], "resourceRules": [{}]}],
         [{"subjects": [{"kind": "Group"}, {"kind": "ServiceAccount"}]}],
-        [{"subjects": [{"kind": "Group", "group": {"name": "*"}}],
-          "resourceRules": [{"verbs": ["*"]}], "nonResourceRules": [{"verbs": ["*"]}]}],
+        [
+            {
+                "subjects": [{"kind": "Group", "group": {"name": "*"}}],
+                "resourceRules": [{"verbs": ["*"]}],
+                "nonResourceRules": [{"verbs": ["*"]}],
+            }
+        ],
     ],
-)  # fmt: skip
+)
 def test_a_schema_with_holes_in_it_is_passed_over(rules: Any) -> None:
     session = bare_session()
     body: dict[str, Any] = {

@@ -34,10 +34,15 @@ _FEATURES = (
     "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
 )  # fmt: skip
 _ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     f"--disable-features={','.join(_FEATURES)}",
-]  # fmt: skip
+]
 
 
 def start_chromium(playwright: Playwright) -> Browser:

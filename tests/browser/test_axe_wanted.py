@@ -21,16 +21,20 @@ DEMO = ("--speed", "max")
 DESK = (1280, 800)
 CRASHES = {"simulation.lifecycle/crash": "true"}
 CLAIM = {
-    "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "data"},
     "spec": {
-        "accessModes": ["ReadWriteOnce"], "storageClassName": "",
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "",
         "resources": {"requests": {"storage": "1Gi"}},
     },
-}  # fmt: skip
+}
 HELD = {
-    "apiVersion": "v1", "kind": "ConfigMap",
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
     "metadata": {"name": "kept", "namespace": "going", "finalizers": ["example.com/mine"]},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +65,15 @@ def moments(
         "failed job": ("sel=object/jobs.batch/default/failed", ".kindboard", "has failed"),
         "preemption": (f"h={left['seq']}", ".board", "would leave"),
         "claim": (
-            "sel=object/persistentvolumeclaims/default/data", ".kindboard",
+            "sel=object/persistentvolumeclaims/default/data",
+            ".kindboard",
             "it names no class",
         ),
         "namespace": ("sel=object/namespaces//going", ".kindboard", "holds the rest"),
         "fork compared": (f"cluster={fork}&with=demo", "#inspector", "other"),
         "fork split": (f"cluster={fork}&with=demo&map=split", ".half.is-open", fork),
         "search": ("q=kind:pod", "#inspector .found", "Pod"),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
@@ -133,9 +138,11 @@ def end_jobs(kubectl: Kubectl) -> None:
         spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "perl"}]}
         template = {"metadata": {"annotations": simulated}, "spec": spec}
         body = {
-            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name},
             "spec": {"backoffLimit": 0, "template": template},
-        }  # fmt: skip
+        }
         kubectl("create", "-f", "-", given=json.dumps(body))
     kubectl("wait", "--for=condition=Complete", "job/done", PATIENTLY)
     kubectl("wait", "--for=condition=Failed", "job/failed", PATIENTLY)

@@ -44,17 +44,21 @@ def test_pipelined_requests_are_answered_in_order(api: Api) -> None:
     assert seen == [200, 200, 404, 200]
 
 
-@pytest.mark.parametrize(("head", "code"), [
-    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 100_000, 200),
-    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (1 << 20), 200),
-    (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (5 << 18), 431),
-    (b"GET /healthz?" + b"x" * (5 << 18) + b" HTTP/1.1", 431),
-    (b"GET /healthz HTTP/1.1" + b"\r\nX-Many: x" * 1000, 200),
-    (b"GET /api/%zz HTTP/1.1", 400),
-    (b"\0\1\2 nothing", 400),
-    (b"POST / HTTP/1.1\r\nContent-Length: x", 400),
-    (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked", 400),
-], ids=range(9))  # fmt: skip
+@pytest.mark.parametrize(
+    ("head", "code"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 100_000, 200),
+        (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (1 << 20), 200),
+        (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (5 << 18), 431),
+        (b"GET /healthz?" + b"x" * (5 << 18) + b" HTTP/1.1", 431),
+        (b"GET /healthz HTTP/1.1" + b"\r\nX-Many: x" * 1000, 200),
+        (b"GET /api/%zz HTTP/1.1", 400),
+        (b"\0\1\2 nothing", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: x", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked", 400),
+    ],
+    ids=range(9),
+)
 def test_heads_of_requests_are_bounded_and_read_strictly(api: Api, head: bytes, code: int) -> None:
     with api.dial() as line:
         line.sendall(head + b"\r\nHost: x\r\n\r\n")
@@ -105,14 +109,18 @@ def test_frames_of_websockets_that_are_none_end_the_connection(
             answer.read()  # to the end, which comes
 
 
-@pytest.mark.parametrize("head", [
-    b"GET /static/" + b"x" * 5000 + b" HTTP/1.1\r\nHost: 127.0.0.1",
-    b"GET /healthz HTTP/1.1\r\nHost: x\r\nDaphne-Root-Path: \xff",
-    b"GET /api/v1/\xa0?\xff HTTP/1.1\r\nHost: x",
-    b"GET /ws/\xa0 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket",
-    b"GET /viz/v1/%ff%00?a=%ff%00 HTTP/1.1\r\nHost: 127.0.0.1",
-    b"GET /clusters/%ff/api HTTP/1.1\r\nHost: x",
-], ids=range(6))  # fmt: skip
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /static/" + b"x" * 5000 + b" HTTP/1.1\r\nHost: 127.0.0.1",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nDaphne-Root-Path: \xff",
+        b"GET /api/v1/\xa0?\xff HTTP/1.1\r\nHost: x",
+        b"GET /ws/\xa0 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket",
+        b"GET /viz/v1/%ff%00?a=%ff%00 HTTP/1.1\r\nHost: 127.0.0.1",
+        b"GET /clusters/%ff/api HTTP/1.1\r\nHost: x",
+    ],
+    ids=range(6),
+)
 def test_odd_requests_are_the_clients_fault(api: Api, head: bytes) -> None:
     with api.dial() as line:
         line.sendall(head + b"\r\n\r\n")

@@ -69,9 +69,14 @@ def test_the_answer_is_the_golden_one_to_the_byte(created: Answer) -> None:
 
 def test_the_answer_has_the_golden_headers(created: Answer) -> None:
     golden = {
-        "X-Kubernetes-Pf-Prioritylevel-Uid", "Content-Length", "Date", "Audit-Id",
-        "Cache-Control", "Content-Type", "X-Kubernetes-Pf-Flowschema-Uid",
-    }  # fmt: skip
+        "X-Kubernetes-Pf-Prioritylevel-Uid",
+        "Content-Length",
+        "Date",
+        "Audit-Id",
+        "Cache-Control",
+        "Content-Type",
+        "X-Kubernetes-Pf-Flowschema-Uid",
+    }
     assert {name for name, _ in created.headers} == golden
     assert created.header("Cache-Control") == "no-cache, private"
     assert created.header("Content-Type") == "application/json"

@@ -24,9 +24,14 @@ from tests.lifecycle.hosting.running import REAL, Demo
 
 WEBHOOKS = Path(__file__).resolve().parents[2] / "lifecycle" / "catalog" / "webhooks"
 PLUGINS = (
-    "NodeRestriction", "NamespaceAutoProvision", "AlwaysPullImages", "ImagePolicyWebhook",
-    "PodNodeSelector", "DenyServiceExternalIPs", "EventRateLimit",
-)  # fmt: skip
+    "NodeRestriction",
+    "NamespaceAutoProvision",
+    "AlwaysPullImages",
+    "ImagePolicyWebhook",
+    "PodNodeSelector",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+)
 
 EVENTS_MAX = 10
 EVENT_LIMITS = {
@@ -63,10 +68,15 @@ def configured(where: Path, server: Server) -> list[str]:
         "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
     }  # fmt: skip
     (where / "hook.yaml").write_text(yaml.safe_dump(hook))
-    policy = {"imagePolicy": {
-        "kubeConfigFile": str(where / "hook.yaml"), "allowTTL": 50, "denyTTL": 50,
-        "retryBackoff": 500, "defaultAllow": True,
-    }}  # fmt: skip
+    policy = {
+        "imagePolicy": {
+            "kubeConfigFile": str(where / "hook.yaml"),
+            "allowTTL": 50,
+            "denyTTL": 50,
+            "retryBackoff": 500,
+            "defaultAllow": True,
+        }
+    }
     admission = {
         "apiVersion": "apiserver.config.k8s.io/v1",
         "kind": "AdmissionConfiguration",

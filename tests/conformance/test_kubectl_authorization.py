@@ -160,13 +160,18 @@ def test_reconcile_adds_what_is_missing_to_a_role(lab: Lab) -> None:
 def test_a_level_without_seats_refuses_with_429_after_a_wait(lab: Lab) -> None:
     queuing = {"queues": 1, "handSize": 1, "queueLengthLimit": 1}
     level = {
-        "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "PriorityLevelConfiguration",
         "metadata": {"name": "closed"},
-        "spec": {"type": "Limited", "limited": {
-            "nominalConcurrencyShares": 0, "borrowingLimitPercent": 0,
-            "limitResponse": {"type": "Queue", "queuing": queuing},
-        }},
-    }  # fmt: skip
+        "spec": {
+            "type": "Limited",
+            "limited": {
+                "nominalConcurrencyShares": 0,
+                "borrowingLimitPercent": 0,
+                "limitResponse": {"type": "Queue", "queuing": queuing},
+            },
+        },
+    }
     schema = {
         "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
         "kind": "FlowSchema",

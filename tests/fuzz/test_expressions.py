@@ -153,15 +153,20 @@ LEAVES = {
 BOUNDS = st.fixed_dictionaries(
     {},
     optional={
-        "maxLength": st.integers(-1, 9), "maxItems": st.integers(-1, 9), "default": VALUES,
-        "nullable": st.booleans(), "enum": st.lists(VALUES, max_size=2), "maxProperties":
-        st.integers(0, 9), "minimum": st.floats(-1, 1) | st.integers(-1, 1),
-        "pattern": st.sampled_from(("a", "(", "^(a+)+$", "")), "x-kubernetes-list-type":
-        st.sampled_from(("set", "map", "atomic", "odd")), "x-kubernetes-validations": RULES,
-        "required": st.sampled_from((["whole"], ["no"], [])), "format":
-        st.sampled_from(("date", "duration", "byte", "int64", "odd")),
+        "maxLength": st.integers(-1, 9),
+        "maxItems": st.integers(-1, 9),
+        "default": VALUES,
+        "nullable": st.booleans(),
+        "enum": st.lists(VALUES, max_size=2),
+        "maxProperties": st.integers(0, 9),
+        "minimum": st.floats(-1, 1) | st.integers(-1, 1),
+        "pattern": st.sampled_from(("a", "(", "^(a+)+$", "")),
+        "x-kubernetes-list-type": st.sampled_from(("set", "map", "atomic", "odd")),
+        "x-kubernetes-validations": RULES,
+        "required": st.sampled_from((["whole"], ["no"], [])),
+        "format": st.sampled_from(("date", "duration", "byte", "int64", "odd")),
     },
-)  # fmt: skip
+)
 BOUNDS_OF_SOME = st.dictionaries(st.sampled_from((*LEAVES, "inner", "")), BOUNDS, max_size=2)
 CONVERSIONS = st.sampled_from((
     None, None, None, {"strategy": "None"}, {"strategy": "Webhook"}, {"strategy": "Odd"}, {},

@@ -115,11 +115,15 @@ def checkpointed(data: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
-        (cut, "ends at revision"), (without_log, "but revision"), (emptied, "holds nothing"),
-        (gone, "holds nothing"), (overwritten, "is damaged"), (no_database, "is damaged (file is"),
+        (cut, "ends at revision"),
+        (without_log, "but revision"),
+        (emptied, "holds nothing"),
+        (gone, "holds nothing"),
+        (overwritten, "is damaged"),
+        (no_database, "is damaged (file is"),
         (without_a_revision, "lacks 1 of its revisions"),
     ],
-)  # fmt: skip
+)
 def test_harm_to_a_store_is_told_in_a_sentence(
     data: Path, harm: Callable[[Path], None], sentence: str
 ) -> None:

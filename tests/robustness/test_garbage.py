@@ -113,9 +113,14 @@ def test_what_can_be_read_is_not_deleted_so(gated: Session) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("dryRun", ["All"]), ("propagationPolicy", "Orphan"), ("orphanDependents", False),
-     ("gracePeriodSeconds", 0), ("preconditions", {"uid": "a"})],
-)  # fmt: skip
+    [
+        ("dryRun", ["All"]),
+        ("propagationPolicy", "Orphan"),
+        ("orphanDependents", False),
+        ("gracePeriodSeconds", 0),
+        ("preconditions", {"uid": "a"}),
+    ],
+)
 def test_the_option_stands_alone(gated: Session, name: str, value: Any) -> None:
     answer = delete(gated, "broken", **{name: value})
     assert answer.status == 422

@@ -199,11 +199,15 @@ def session() -> Session:
         ("POST", CONFIGMAPS, {**configmap("a"), "data": {f"k{n}": "" for n in range(MANY)}}, None),
         ("POST", CONFIGMAPS, {**configmap("a"), "x": [1] * MANY}, None),
         ("PATCH", f"{CONFIGMAPS}/here", {"data": {f"k{n}": "" for n in range(MANY)}}, MERGE),
-        ("PATCH", f"{CONFIGMAPS}/here",
-         [{"op": "add", "path": "/data", "value": {f"k{n}": "" for n in range(MANY)}}], JSON_PATCH),
+        (
+            "PATCH",
+            f"{CONFIGMAPS}/here",
+            [{"op": "add", "path": "/data", "value": {f"k{n}": "" for n in range(MANY)}}],
+            JSON_PATCH,
+        ),
         ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"x": [1] * MANY}, None),
     ],
-)  # fmt: skip
+)
 def test_a_body_of_too_many_values_is_refused_before_it_costs(
     session: Session, method: str, path: str, body: Any, headers: dict[str, str] | None
 ) -> None:

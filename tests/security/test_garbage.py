@@ -61,13 +61,15 @@ def test_a_file_that_is_no_key_or_certificate(folder: Path, name: str, what: str
     [
         (b"\xff\xfe\n", ", line 1: this is not UTF-8 text"),
         (b"a,b,c\n\n\xff\n", ", line 3: this is not UTF-8 text"),
-        (b"a,b,c\n\nx,y\n", "must have at least 3 columns (token, user name, user uid), found 2 on "
-         "line 3"),
+        (
+            b"a,b,c\n\nx,y\n",
+            "must have at least 3 columns (token, user name, user uid), found 2 on line 3",
+        ),
         (b"garbage", "found 1 on line 1"),
         (b'a,b,c\nx,"' + b"y" * 200_000, "line 2: field larger than field limit (131072)"),
         (b"", "has no token of token-user"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_holds_no_static_tokens(folder: Path, text: bytes, told: str) -> None:
     (folder / "tokens.csv").write_bytes(text)
     with pytest.raises(preparation.StartError) as refused:

@@ -57,9 +57,14 @@ def test_whatever_a_browser_shows_loads_nothing_from_elsewhere(demo: Demo, path:
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [("evil.example", 400), ("127.0.0.1.evil.example:80", 400), ("localhost", 200),
-     ("127.0.0.1", 200), ("demo", 200)],
-)  # fmt: skip
+    [
+        ("evil.example", 400),
+        ("127.0.0.1.evil.example:80", 400),
+        ("localhost", 200),
+        ("127.0.0.1", 200),
+        ("demo", 200),
+    ],
+)
 def test_the_api_over_http_answers_to_no_name_that_a_site_could_have(
     demo: Demo, host: str, status: int
 ) -> None:

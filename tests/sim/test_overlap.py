@@ -72,10 +72,15 @@ def test_the_first_pod_is_bound_while_the_second_is_being_created(
 
 # ms after the command, least and most of five runs on Kubernetes 1.33.4 with the image there
 MARKS = {
-    "ReplicaSet created": (6, 25), "first pod created": (12, 61), "third pod created": (31, 82),
-    "first binding": (26, 88), "third binding": (47, 127), "first status": (77, 151),
-    "first pod Running": (467, 918), "third pod Running": (961, 1336),
-}  # fmt: skip
+    "ReplicaSet created": (6, 25),
+    "first pod created": (12, 61),
+    "third pod created": (31, 82),
+    "first binding": (26, 88),
+    "third binding": (47, 127),
+    "first status": (77, 151),
+    "first pod Running": (467, 918),
+    "third pod Running": (961, 1336),
+}
 
 
 @pytest.fixture(scope="module")

@@ -182,8 +182,9 @@ def test_a_new_deployment_looks_for_its_replica_sets_finds_none_and_creates_one(
         each for each in records if each["kind"] == "request" and each["parent"] == done["span"]
     ]
     assert [each["resource"] for each in made if each["verb"] == "create"] == [
-        "replicasets.apps", "events",
-    ]  # fmt: skip
+        "replicasets.apps",
+        "events",
+    ]
 
 
 def test_a_new_replica_set_looks_for_its_pods_finds_none_and_creates_three(

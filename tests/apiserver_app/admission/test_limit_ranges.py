@@ -89,10 +89,8 @@ def test_claim_out_of_bounds_is_refused(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize(
     "limit",
-    [
-        {"min": {"cpu": "100m"}}, {"max": {"cpu": "200m"}}, {"maxLimitRequestRatio": {"cpu": "2"}},
-    ],
-)  # fmt: skip
+    [{"min": {"cpu": "100m"}}, {"max": {"cpu": "200m"}}, {"maxLimitRequestRatio": {"cpu": "2"}}],
+)
 def test_a_bound_itself_is_within_bounds(cluster: Cluster, limit: dict[str, Any]) -> None:
     _limits(cluster, **limit)
     cluster.send("pods", with_resources(requests={"cpu": "100m"}, limits={"cpu": "200m"}))

@@ -81,11 +81,13 @@ def test_the_owner_of_a_mirror_pod_is_the_node_that_is_there(cluster: Cluster) -
         ({"serviceAccountName": "default"}, "a service account"),
         ({"volumes": [{"name": "v", "secret": {"secretName": "s"}}]}, "secrets"),
         ({"volumes": [{"name": "v", "configMap": {"name": "c"}}]}, "configmaps"),
-        ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
-         "persistentvolumeclaims"),
+        (
+            {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
+            "persistentvolumeclaims",
+        ),
         ({"resourceClaims": [{"name": "r", "resourceClaimName": "c"}]}, "resourceclaims"),
     ],
-)  # fmt: skip
+)
 def test_a_mirror_pod_reaches_nothing_of_the_api(cluster: Cluster, spec: Object, what: str) -> None:
     assert said(cluster, "pods", mirror(**spec)) == (
         f'node "node-1" can not create pods that reference {what}'

@@ -196,11 +196,13 @@ def test_a_pod_that_requests_a_device_tolerates_its_nodes() -> None:
         ("DenyEscalatingExec", {"hostNetwork": True}, " container using host network"),
         ("DenyEscalatingExec", {"hostPID": True}, " container using host pid"),
         ("DenyEscalatingExec", {"hostIPC": True}, " container using host ipc"),
-        ("DenyExecOnPrivileged",
-         {"containers": [{"name": "a", "securityContext": {"privileged": True}}]},
-         " privileged container"),
+        (
+            "DenyExecOnPrivileged",
+            {"containers": [{"name": "a", "securityContext": {"privileged": True}}]},
+            " privileged container",
+        ),
     ],
-)  # fmt: skip
+)
 def test_nobody_enters_a_pod_that_reaches_its_node(plugin: str, spec: Any, text: str) -> None:
     cluster = Cluster("1.19", plugin)
     cluster.reader.put("pods", pod(**spec))
@@ -256,13 +258,17 @@ def test_events_are_counted_by_source_and_object() -> None:
     ("limits", "text"),
     [
         ([], "limits: Invalid value: []: must not be empty"),
-        ([{"type": "Server", "qps": 0, "burst": 1}],
-         "limits[0].qps: Invalid value: 0: must be positive"),
-        ([{"type": "X", "qps": 1, "burst": 1}],
-         'limits[0].type: Unsupported value: "X": supported values: "Namespace", "Server", '
-         '"SourceAndObject", "User"'),
+        (
+            [{"type": "Server", "qps": 0, "burst": 1}],
+            "limits[0].qps: Invalid value: 0: must be positive",
+        ),
+        (
+            [{"type": "X", "qps": 1, "burst": 1}],
+            'limits[0].type: Unsupported value: "X": supported values: "Namespace", "Server", '
+            '"SourceAndObject", "User"',
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_limit_that_cannot_be_ends_the_start(limits: list[Object], text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Cluster("1.33", "EventRateLimit", config={"EventRateLimit": {"limits": limits}})

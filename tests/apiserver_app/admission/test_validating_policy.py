@@ -254,8 +254,13 @@ def test_old_object_namespace_and_options_are_seen(cluster: Cluster) -> None:
 
 
 def test_policies_themselves_are_never_held_up(cluster: Cluster) -> None:
-    anything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
-                "resources": ["*/*"], "scope": "*"}  # fmt: skip
+    anything = {
+        "apiGroups": ["*"],
+        "apiVersions": ["*"],
+        "operations": ["*"],
+        "resources": ["*/*"],
+        "scope": "*",
+    }
     bind(cluster, {"expression": "false"}, rule=anything)
     assert "denied request" in refused(cluster, deployment()).message
     cluster.send(POLICIES, {"metadata": {"name": "other"}, "spec": {}})

@@ -330,9 +330,13 @@ def test_parts_that_are_refused_as_a_whole_are_looked_at_nevertheless() -> None:
 
 @pytest.mark.parametrize(
     ("change", "allowed"),
-    [({"minProperties": 0}, False), ({"default": False}, False), ({"title": ""}, True),
-     ({"x-kubernetes-embedded-resource": False}, True)],
-)  # fmt: skip
+    [
+        ({"minProperties": 0}, False),
+        ({"default": False}, False),
+        ({"title": ""}, True),
+        ({"x-kubernetes-embedded-resource": False}, True),
+    ],
+)
 def test_the_root_says_little_where_the_status_stands_alone(
     change: dict[str, Any], allowed: bool
 ) -> None:
@@ -385,12 +389,16 @@ def test_a_conversion_webhook_is_reached_as_any_other() -> None:
     ("bundle", "why"),
     [
         ("none", "unable to parse bytes as PEM block"),
-        ("-----BEGIN KEY-----\nAAAA\n-----END KEY-----\n",
-         "no valid certificate authority data seen"),
-        ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-         "failed to parse certificate: x509: malformed certificate"),
+        (
+            "-----BEGIN KEY-----\nAAAA\n-----END KEY-----\n",
+            "no valid certificate authority data seen",
+        ),
+        (
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "failed to parse certificate: x509: malformed certificate",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_established_definition_needs_certificates_that_are_some(bundle: str, why: str) -> None:
     key = "customresourcedefinitions.apiextensions.k8s.io"
     old = strategies.created(key, with_("spec.conversion", {"strategy": "None"}))

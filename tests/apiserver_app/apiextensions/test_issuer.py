@@ -67,10 +67,15 @@ SPEC = {
     },
 }  # fmt: skip
 CONDITION = {
-    "type": "object", "required": ["type", "status"],
-    "properties": {"type": TEXT, "status": TEXT, "reason": TEXT,
-                   "lastTransitionTime": {**TEXT, "format": "date-time"}},
-}  # fmt: skip
+    "type": "object",
+    "required": ["type", "status"],
+    "properties": {
+        "type": TEXT,
+        "status": TEXT,
+        "reason": TEXT,
+        "lastTransitionTime": {**TEXT, "format": "date-time"},
+    },
+}
 STATUS = {
     "type": "object",
     "properties": {

@@ -140,10 +140,12 @@ def test_refusal_names_every_binding_and_the_smallest_rule(authz: unions.Union) 
 @pytest.mark.parametrize(
     ("verb", "what", "would_do"),
     [
-        ("get", "pods", "view"), ("create", "deployments.apps", "edit"),
-        ("create", "roles.rbac.authorization.k8s.io", "admin"), ("delete", "nodes", None),
+        ("get", "pods", "view"),
+        ("create", "deployments.apps", "edit"),
+        ("create", "roles.rbac.authorization.k8s.io", "admin"),
+        ("delete", "nodes", None),
     ],
-)  # fmt: skip
+)
 def test_refusal_names_the_least_role_for_people_that_would_do(
     authz: unions.Union, verb: str, what: str, would_do: str | None
 ) -> None:

@@ -90,12 +90,16 @@ def test_other_authorizers_decide_once_the_file_names_them() -> None:
     ("text", "why"),
     [
         (MODES.replace("- {type: RBAC, name: rbac}\n", ""), "missing required types: [RBAC]"),
-        (LAX + "- {type: ABAC, name: abac}\n",
-         "authorizer type ABAC is not allowed if it was not enabled at initial server startup"),
-        (MODES.replace("name: rbac", "name: mine"),
-         "expected name rbac for authorizer RBAC instead of mine"),
+        (
+            LAX + "- {type: ABAC, name: abac}\n",
+            "authorizer type ABAC is not allowed if it was not enabled at initial server startup",
+        ),
+        (
+            MODES.replace("name: rbac", "name: mine"),
+            "expected name rbac for authorizer RBAC instead of mine",
+        ),
     ],
-)  # fmt: skip
+)
 def test_authorizers_that_cannot_be_leave_those_there_were(text: str, why: str) -> None:
     run = shared()
     change(run, AUTHORIZATION, text)

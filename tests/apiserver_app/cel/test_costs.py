@@ -135,11 +135,16 @@ def test_a_rule_costs_what_upstream_says(
         (values(TEXT), "self.all(x, x.contains(self[x]))", 2752507, 10, 72),
         (items(TEXT), "self.join(' ') == 'aa bb'", 329853068905, 10, 43),
         (items(TEXT), "self.isSorted() == true", 329854432052, 10, 52),
-        (fields(str=TEXT, before={**TEXT, "maxLength": 2}, after={**TEXT, "maxLength": 4}),
-         "self.str.replace(self.before, self.after) == 'does not matter'", 629154, 4, 12),
+        (
+            fields(str=TEXT, before={**TEXT, "maxLength": 2}, after={**TEXT, "maxLength": 4}),
+            "self.str.replace(self.before, self.after) == 'does not matter'",
+            629154,
+            4,
+            12,
+        ),
         (fields(str=TEXT, separator=TEXT), "self.str.split(self.separator) == []", 629160, 10, 22),
     ],
-)  # fmt: skip
+)
 def test_bounds_further_down_count_too(
     schema: Any, rule: str, unbounded: int, most: int, within: int
 ) -> None:

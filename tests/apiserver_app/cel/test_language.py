@@ -276,9 +276,14 @@ def test_schema_says_what_texts_and_numbers_are() -> None:
         },
     }
     value = {
-        "at": "2020-01-01T00:00:00Z", "every": "1h", "key": "YQ==", "share": 1, "port": "http",
-        "tags": ["a", "b"], "foo-bar": 3,
-    }  # fmt: skip
+        "at": "2020-01-01T00:00:00Z",
+        "every": "1h",
+        "key": "YQ==",
+        "share": 1,
+        "port": "http",
+        "tags": ["a", "b"],
+        "foo-bar": 3,
+    }
     expression = (
         "self.at.getFullYear() == 2020 && self.every > duration('1m') && self.key == b'a' "
         "&& self.share / 2.0 == 0.5 && (self.port == 80 || self.port == 'http') "

@@ -89,10 +89,15 @@ def test_grace_can_only_be_shortened(session: Session) -> None:
 # 1.33.4 told a watch: event, revisions since before the first deletion, grace period
 NEVER_BOUND = ([None], [("MODIFIED", 1, 0), ("DELETED", 2, 0)])
 SHORTENED = (
-    [None, {"gracePeriodSeconds": 60}, {"propagationPolicy": "Orphan"},
-     {"gracePeriodSeconds": 10}, {"gracePeriodSeconds": 0}],
+    [
+        None,
+        {"gracePeriodSeconds": 60},
+        {"propagationPolicy": "Orphan"},
+        {"gracePeriodSeconds": 10},
+        {"gracePeriodSeconds": 0},
+    ],
     [("MODIFIED", 1, 30), ("MODIFIED", 2, 10), ("MODIFIED", 3, 0), ("DELETED", 4, 0)],
-)  # fmt: skip
+)
 ENDED = (
     [None, "Succeeded", None, {"gracePeriodSeconds": 60}, {"propagationPolicy": "Orphan"},
      {"gracePeriodSeconds": -5}, {"gracePeriodSeconds": 0}],
@@ -170,10 +175,13 @@ def test_202_when_background_deletion_was_asked_for_the_old_way_and_it_is_still_
     ("preconditions", "message"),
     [
         ({"uid": "other"}, "the UID in the precondition (other) does not match the UID in record"),
-        ({"resourceVersion": "1"}, "the ResourceVersion in the precondition (1) does not match the "
-         "ResourceVersion in record"),
+        (
+            {"resourceVersion": "1"},
+            "the ResourceVersion in the precondition (1) does not match the "
+            "ResourceVersion in record",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_delete_of_another_object_is_a_conflict(
     session: Session, preconditions: dict[str, str], message: str
 ) -> None:

@@ -129,10 +129,12 @@ def test_a_binding_takes_get_of_the_one_it_names_or_list_of_those_it_selects(
     ("kind", "what"),
     [
         (None, "get policy a"),
-        ({"apiVersion": "example.com/v1", "kind": "Limit"},
-         "resolve paramKind &{example.com/v1 Limit}"),
+        (
+            {"apiVersion": "example.com/v1", "kind": "Limit"},
+            "resolve paramKind &{example.com/v1 Limit}",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_binding_whose_parameters_are_not_known_takes_everything(
     session: Session, kind: dict[str, str] | None, what: str
 ) -> None:

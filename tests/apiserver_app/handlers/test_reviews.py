@@ -54,12 +54,16 @@ def test_what_i_may_is_asked_for_myself_whoever_i_name(session: Session) -> None
     ("spec", "message"),
     [
         ({"resourceAttributes": LIST_PODS}, "at least one of user or group must be specified"),
-        ({"user": "a"},
-         "exactly one of nonResourceAttributes or resourceAttributes must be specified"),
-        ({"user": "a", "resourceAttributes": LIST_PODS, "nonResourceAttributes": {"path": "/"}},
-         "cannot be specified in combination with resourceAttributes"),
+        (
+            {"user": "a"},
+            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        ),
+        (
+            {"user": "a", "resourceAttributes": LIST_PODS, "nonResourceAttributes": {"path": "/"}},
+            "cannot be specified in combination with resourceAttributes",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_question_that_makes_no_sense_is_invalid(
     session: Session, spec: dict[str, Any], message: str
 ) -> None:

@@ -52,17 +52,24 @@ def test_a_binding_sets_the_node_and_the_condition(session: Session, path: str) 
 
 
 def test_the_annotations_of_a_binding_are_added_to_the_pod(session: Session) -> None:
-    answer = session.request("POST", PODS, {**pod("q"), "metadata": {
-        "name": "q", "annotations": {"kept": "yes", "changed": "before"},
-    }})  # fmt: skip
+    answer = session.request(
+        "POST",
+        PODS,
+        {
+            **pod("q"),
+            "metadata": {"name": "q", "annotations": {"kept": "yes", "changed": "before"}},
+        },
+    )
     assert answer.status == 201
     body = binding("q")
     body["metadata"]["annotations"] = {"changed": "after", "chosen": "by-the-scheduler"}
     assert session.request("POST", f"{PODS}/q/binding", body).status == 201
     metadata = session.request("GET", f"{PODS}/q").json()["metadata"]
     assert metadata["annotations"] == {
-        "kept": "yes", "changed": "after", "chosen": "by-the-scheduler",
-    }  # fmt: skip
+        "kept": "yes",
+        "changed": "after",
+        "chosen": "by-the-scheduler",
+    }
 
 
 def test_a_binding_is_told_at_every_gate_of_a_write(session: Session) -> None:

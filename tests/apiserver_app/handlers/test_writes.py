@@ -107,10 +107,12 @@ def test_an_update_of_something_else_is_refused(
     [
         (MERGE, {"data": {"k": None, "l": "w"}}),
         (STRATEGIC, {"data": {"k": None, "l": "w"}}),
-        (JSON_PATCH, [{"op": "remove", "path": "/data/k"},
-                      {"op": "add", "path": "/data/l", "value": "w"}]),
+        (
+            JSON_PATCH,
+            [{"op": "remove", "path": "/data/k"}, {"op": "add", "path": "/data/l", "value": "w"}],
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_kind_of_patch_changes_what_it_names(
     session: Session, headers: dict[str, str], patch: Any
 ) -> None:
@@ -123,10 +125,15 @@ def test_each_kind_of_patch_changes_what_it_names(
     [
         (MERGE, {"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}}),
         (STRATEGIC, {"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}}),
-        (JSON_PATCH, [{"op": "replace", "path": "/metadata/resourceVersion", "value": "1"},
-                      {"op": "replace", "path": "/data/k", "value": "w"}]),
+        (
+            JSON_PATCH,
+            [
+                {"op": "replace", "path": "/metadata/resourceVersion", "value": "1"},
+                {"op": "replace", "path": "/data/k", "value": "w"},
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_patch_that_names_another_revision_is_a_conflict(
     session: Session, headers: dict[str, str], patch: Any
 ) -> None:

@@ -106,13 +106,15 @@ def test_watch_is_streamed_as_json_or_protobuf() -> None:
     [
         (AGGREGATED, "v2"),
         (AGGREGATED.partition(",")[2], "v2beta1"),
-        ("application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList,application/json",
-         ""),
+        (
+            "application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList,application/json",
+            "",
+        ),
         (f"application/json,{AGGREGATED.partition(',')[0]};q=0.1", "v2"),
         ("application/json, */*", ""),
         ("", ""),
     ],
-)  # fmt: skip
+)
 def test_aggregated_discovery_is_answered_in_exactly_the_version_asked_for(
     accept: str, version: str
 ) -> None:

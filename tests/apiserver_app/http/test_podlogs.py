@@ -49,18 +49,20 @@ def test_log_options_reach_the_node(lab: Lab) -> None:
     ("query", "code", "message"),
     [
         (
-            "tailLines=-1", 422,
+            "tailLines=-1",
+            422,
             'PodLogOptions "web" is invalid: tailLines: Invalid value: -1: '
             "must be greater than or equal to 0",
         ),
         (
-            "sinceSeconds=0", 422,
+            "sinceSeconds=0",
+            422,
             'PodLogOptions "web" is invalid: sinceSeconds: Invalid value: 0: '
             "must be greater than 0",
         ),
         ("tailLines=x", 400, 'strconv.ParseInt: parsing "x": invalid syntax'),
     ],
-)  # fmt: skip
+)
 def test_bad_log_options_are_named(lab: Lab, query: str, code: int, message: str) -> None:
     answer = lab.open(f"web/log?{query}", {})
     assert (answer.status, answer.json()["message"]) == (code, message)

@@ -85,7 +85,8 @@ def test_first_port_of_the_pod_is_meant_when_none_is_named(lab: Lab) -> None:
     ("path", "code", "message"),
     [
         (
-            f"{PODS}/web:81/proxy/", 503,
+            f"{PODS}/web:81/proxy/",
+            503,
             "error trying to reach service: dial tcp 10.0.0.1:81: connect: connection refused",
         ),
         (f"{PODS}/ftp:web:80/proxy/", 400, 'invalid pod request "ftp:web:80"'),
@@ -95,11 +96,12 @@ def test_first_port_of_the_pod_is_meant_when_none_is_named(lab: Lab) -> None:
         (f"{SERVICES}/none/proxy/", 404, 'services "none" not found'),
         ("/api/v1/nodes/none/proxy/healthz", 404, 'nodes "none" not found'),
         (
-            "/api/v1/nodes/n1:9/proxy/", 503,
+            "/api/v1/nodes/n1:9/proxy/",
+            503,
             "error trying to reach service: dial tcp 172.18.0.2:9: connect: connection refused",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_reached_is_said(lab: Lab, path: str, code: int, message: str) -> None:
     answer = lab.session.request("GET", path)
     assert (answer.status, answer.json()["message"]) == (code, message)

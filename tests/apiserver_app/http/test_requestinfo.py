@@ -108,12 +108,17 @@ def test_every_request_kubectl_was_recorded_to_send_names_a_known_verb() -> None
         assert found == expected, f"{method} {path}?{query}"
 
 
-@pytest.mark.parametrize(("text", "why"), [
-    ("abc", 'invalid duration "abc"'), ("-", 'invalid duration "-"'),
-    (".s", 'invalid duration ".s"'),
-    ("1", 'missing unit in duration "1"'), ("1s2", 'missing unit in duration "1s2"'),
-    ("1x", 'unknown unit "x" in duration "1x"'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("abc", 'invalid duration "abc"'),
+        ("-", 'invalid duration "-"'),
+        (".s", 'invalid duration ".s"'),
+        ("1", 'missing unit in duration "1"'),
+        ("1s2", 'missing unit in duration "1s2"'),
+        ("1x", 'unknown unit "x" in duration "1x"'),
+    ],
+)
 def test_a_timeout_that_is_no_duration_is_refused(text: str, why: str) -> None:
     with pytest.raises(errors.ApiError) as caught:
         requestinfo.check_timeout(requestinfo.parse("GET", "/version", f"timeout={text}"))

@@ -96,14 +96,18 @@ def test_versions_that_are_off_by_default_are_upstreams_when_they_are_on() -> No
 @pytest.mark.parametrize(
     ("key", "since_and_version"),
     [
-        ("resourceclaims.resource.k8s.io",
-         {32: "v1alpha3", 33: "v1beta1", 34: "v1beta1", 35: "v1"}),
+        (
+            "resourceclaims.resource.k8s.io",
+            {32: "v1alpha3", 33: "v1beta1", 34: "v1beta1", 35: "v1"},
+        ),
         ("ipaddresses.networking.k8s.io", {31: "v1beta1", 33: "v1beta1", 34: "v1"}),
         ("volumeattributesclasses.storage.k8s.io", {33: "v1beta1", 34: "v1beta1", 35: "v1"}),
-        ("mutatingadmissionpolicies.admissionregistration.k8s.io",
-         {33: "v1alpha1", 34: "v1alpha1", 35: "v1beta1", 36: "v1beta1", 37: "v1"}),
+        (
+            "mutatingadmissionpolicies.admissionregistration.k8s.io",
+            {33: "v1alpha1", 34: "v1alpha1", 35: "v1beta1", 36: "v1beta1", 37: "v1"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_new_version_is_written_once_the_server_before_can_read_it(
     key: str, since_and_version: dict[int, str]
 ) -> None:

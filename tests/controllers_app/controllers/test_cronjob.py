@@ -93,9 +93,12 @@ def test_of_those_that_have_ended_the_history_keeps_as_many_as_it_may(lab: Lab) 
 
 @pytest.mark.parametrize(
     ("policy", "jobs", "reason"),
-    [("Allow", 2, "SuccessfulCreate"), ("Forbid", 1, "JobAlreadyActive"),
-     ("Replace", 1, "SuccessfulDelete")],
-)  # fmt: skip
+    [
+        ("Allow", 2, "SuccessfulCreate"),
+        ("Forbid", 1, "JobAlreadyActive"),
+        ("Replace", 1, "SuccessfulDelete"),
+    ],
+)
 def test_what_the_next_start_does_while_a_job_runs(
     lab: Lab, policy: str, jobs: int, reason: str
 ) -> None:

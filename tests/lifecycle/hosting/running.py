@@ -144,11 +144,16 @@ class WebSocket:
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_hostname=authority[0])
         lines = [
-            f"GET {path} HTTP/1.1", f"Host: {authority[0]}:{authority[1]}", "Upgrade: websocket",
-            "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+            f"GET {path} HTTP/1.1",
+            f"Host: {authority[0]}:{authority[1]}",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Version: 13",
             f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}",
-            *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()), "", "",
-        ]  # fmt: skip
+            *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),
+            "",
+            "",
+        ]
         self.socket.sendall("\r\n".join(lines).encode())
         self._file = self.socket.makefile("rb")
         self.status = int(self._file.readline().split()[1])

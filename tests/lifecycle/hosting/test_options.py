@@ -86,12 +86,14 @@ def test_every_flag_of_the_help_is_one(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("service-cluster-ip-rang=10.0.0.0/16",
-         "unknown flag: --service-cluster-ip-rang; did you mean --service-cluster-ip-range?"),
+        (
+            "service-cluster-ip-rang=10.0.0.0/16",
+            "unknown flag: --service-cluster-ip-rang; did you mean --service-cluster-ip-range?",
+        ),
         ("basic-auth-file=x", "unknown flag: --basic-auth-file; it is not simulated, or not of "),
         ("service-cluster-ip-range=10.0.0.0/30", "must be at least 8 IP addresses"),
     ],
-)  # fmt: skip
+)
 def test_a_flag_that_cannot_be_is_refused_in_one_sentence(
     given: str, said: str, tmp_path: Path
 ) -> None:

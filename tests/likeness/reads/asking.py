@@ -211,10 +211,15 @@ def _protocol() -> Iterator[Read]:
         for path in (WIRE, f"{MAPS}/none", "/api/v1"):
             yield _get(f"{path}?{name}")
     for name, value in (
-        ("Impersonate-User", "ann"), ("Impersonate-Group", "g"), ("Impersonate-Uid", "1"),
-        ("Impersonate-Extra-x", "y"), ("Authorization", "Basic eDp5"), ("Range", "bytes=0-5"),
-        ("Impersonate-User", "system:serviceaccount:default:default"), ("If-None-Match", "*"),
-    ):  # fmt: skip
+        ("Impersonate-User", "ann"),
+        ("Impersonate-Group", "g"),
+        ("Impersonate-Uid", "1"),
+        ("Impersonate-Extra-x", "y"),
+        ("Authorization", "Basic eDp5"),
+        ("Range", "bytes=0-5"),
+        ("Impersonate-User", "system:serviceaccount:default:default"),
+        ("If-None-Match", "*"),
+    ):
         yield Read("GET", WIRE, {"Accept": "application/json", name: value})
     for query in ("dryRun=All", "dryRun=Some", "dryRun=", "dryRun=All&dryRun=All",
                   "fieldManager=" + "x" * 129, "fieldManager=a%01b", "fieldValidation=Perhaps",

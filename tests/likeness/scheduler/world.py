@@ -17,9 +17,14 @@ from lifecycle.hosting.scripted import Session, create_path, default_inputs
 from lifecycle.trace import storage
 
 OFF = (
-    "nodelifecycle", "tainteviction", "podgc", "garbagecollector", "disruption",
-    "volumeprotection", "claimprotection",
-)  # fmt: skip
+    "nodelifecycle",
+    "tainteviction",
+    "podgc",
+    "garbagecollector",
+    "disruption",
+    "volumeprotection",
+    "claimprotection",
+)
 BACKOFF_SECONDS = 3.5  # longer than the first back-off of a refused pod
 MERGE = {"content-type": "application/merge-patch+json"}
 NOW = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}

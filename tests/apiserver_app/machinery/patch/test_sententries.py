@@ -42,8 +42,13 @@ def test_what_cannot_be_read_is_told(fields: dict[str, Any], message: str) -> No
 
 
 def test_what_can_be_read_is_written_as_the_server_writes_it() -> None:
-    sent = {"f:b": None, 'v: "x" ': {}, 'k:{"b": 1, "a":"<"}': {".": 5, "f:c": {}},
-            "i:+07": {}, "z:later": "anything"}  # fmt: skip
+    sent = {
+        "f:b": None,
+        'v: "x" ': {},
+        'k:{"b": 1, "a":"<"}': {".": 5, "f:c": {}},
+        "i:+07": {},
+        "z:later": "anything",
+    }
     [found] = sententries.decoded([entry(fieldsV1=sent)])
     assert found["fieldsV1"] == {
         "f:b": {},

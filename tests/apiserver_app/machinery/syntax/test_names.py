@@ -84,12 +84,15 @@ def test_dns_label_of_services(value: str, found: list[str]) -> None:
         ("Example/app", [f"prefix part {SUBDOMAIN}"]),
         ("a" * 64, ["name part must be no more than 63 characters"]),
         ("a_", [f"name part {QUALIFIED}"]),
-        ("a/b/c", [
-            f"a qualified name {QUALIFIED} with an optional DNS subdomain prefix and '/' "
-            "(e.g. 'example.com/MyName')"
-        ]),
+        (
+            "a/b/c",
+            [
+                f"a qualified name {QUALIFIED} with an optional DNS subdomain prefix and '/' "
+                "(e.g. 'example.com/MyName')"
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_qualified_name(value: str, found: list[str]) -> None:
     assert names.qualified_name_errors(value) == found
 

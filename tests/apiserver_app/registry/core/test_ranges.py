@@ -108,9 +108,10 @@ def test_what_somebody_lost_is_mended_within_three_minutes(session: Session) -> 
     assert names == ["10.96.0.1"]
 
 
-@pytest.mark.parametrize(("version", "kept", "objects"), [
-    ("1.32", True, False), ("1.33", True, True), ("1.34", False, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "kept", "objects"),
+    [("1.32", True, False), ("1.33", True, True), ("1.34", False, True)],
+)
 def test_a_version_keeps_addresses_in_a_range_in_objects_or_in_both(
     version: str, kept: bool, objects: bool
 ) -> None:

@@ -43,14 +43,17 @@ def refused(found: tuple[int, Any], *said: str) -> None:
     assert causes == [*said]
 
 
-@pytest.mark.parametrize(("ports", "spec", "at"), [
-    ([port(1, HELD)], {}, 0),  # whatever the protocol
-    ([port(1, OTHER), port(2, OTHER)], {}, 1),
-    ([port(1, OTHER), port(2, OTHER, "UDP")], {}, 1),
-    ([port(1, HELD, name="A!")], {"sessionAffinity": "none"}, 0),  # nothing else is looked at
-    ([port(1, HELD)], {"clusterIP": "None"}, 0),
-    ([port(1, HELD)], {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False}, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ports", "spec", "at"),
+    [
+        ([port(1, HELD)], {}, 0),  # whatever the protocol
+        ([port(1, OTHER), port(2, OTHER)], {}, 1),
+        ([port(1, OTHER), port(2, OTHER, "UDP")], {}, 1),
+        ([port(1, HELD, name="A!")], {"sessionAffinity": "none"}, 0),  # nothing else is looked at
+        ([port(1, HELD)], {"clusterIP": "None"}, 0),
+        ([port(1, HELD)], {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False}, 0),
+    ],
+)
 def test_a_port_that_is_taken_is_refused_before_all_else(
     session: Session, ports: list[Any], spec: dict[str, Any], at: int
 ) -> None:

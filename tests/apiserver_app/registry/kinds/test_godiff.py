@@ -95,8 +95,13 @@ def test_fields_that_appear_are_shown_beside_the_nothing_they_were() -> None:
     old = spec(nodeSelector={"kubernetes.io/hostname": "a"})
     del old["volumes"]
     secret = {"secretName": "default-token-with-a-name-of-some-length"}
-    new = {**old, "volumes": [{"name": "default-token", "secret": secret}], "nodeName": "a",
-           "serviceAccountName": "default", "imagePullSecrets": [{"name": "hub"}]}  # fmt: skip
+    new = {
+        **old,
+        "volumes": [{"name": "default-token", "secret": secret}],
+        "nodeName": "a",
+        "serviceAccountName": "default",
+        "imagePullSecrets": [{"name": "hub"}],
+    }
 
     shown = report(old, new, "1.22")
 

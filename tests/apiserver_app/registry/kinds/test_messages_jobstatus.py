@@ -208,13 +208,17 @@ def test_containers_keep_their_order_and_names() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}},
-         ": Forbidden: static pods cannot be resized"),
+        (
+            {"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}},
+            ": Forbidden: static pods cannot be resized",
+        ),
         ({"spec": {"os": {"name": "windows"}}}, ": Forbidden: windows pods cannot be resized"),
-        ({"status": {"containerStatuses": [{"name": "a", "state": {"running": {}}}]}},
-         "spec: Forbidden: Pod running on node without support for resize"),
+        (
+            {"status": {"containerStatuses": [{"name": "a", "state": {"running": {}}}]}},
+            "spec: Forbidden: Pod running on node without support for resize",
+        ),
     ],
-)  # fmt: skip
+)
 def test_some_pods_are_not_resized(change: dict[str, Any], message: str) -> None:
     old = pod()
     for part, fields in change.items():

@@ -207,10 +207,13 @@ FORM = "; desired format: https://host[/path]"
     [
         ("https://a.b:443/x%20y", []),
         ("https://[::1]:8443", []),
-        ("", [
-            f"Invalid value: \"\": 'https' is the only allowed URL scheme{FORM}",
-            f'Invalid value: "": host must be specified{FORM}',
-        ]),
+        (
+            "",
+            [
+                f"Invalid value: \"\": 'https' is the only allowed URL scheme{FORM}",
+                f'Invalid value: "": host must be specified{FORM}',
+            ],
+        ),
         ("https:x", [f'Invalid value: "": host must be specified{FORM}']),
         (":x", "missing protocol scheme"),
         ("a b:c", "first path segment in URL cannot contain colon"),
@@ -221,7 +224,7 @@ FORM = "; desired format: https://host[/path]"
         ("https://a/%zz", 'invalid URL escape "%zz"'),
         ("https://a b@c/", "net/url: invalid userinfo"),
     ],
-)  # fmt: skip
+)
 def test_urls_of_webhooks_are_read_as_go_reads_them(url: str, found: list[str] | str) -> None:
     hook = {
         "name": "a.b.c",

@@ -37,9 +37,14 @@ def test_what_a_client_left_out_of_the_golden_pod_is_defaulted_back() -> None:
     golden = yaml.safe_load((GOLDEN / "pod-1.22.yaml").read_text())
     given = copy.deepcopy(golden["spec"])
     for field in (
-        "dnsPolicy", "enableServiceLinks", "restartPolicy", "schedulerName", "securityContext",
-        "serviceAccount", "terminationGracePeriodSeconds",
-    ):  # fmt: skip
+        "dnsPolicy",
+        "enableServiceLinks",
+        "restartPolicy",
+        "schedulerName",
+        "securityContext",
+        "serviceAccount",
+        "terminationGracePeriodSeconds",
+    ):
         del given[field]
     for field in (
         "imagePullPolicy",

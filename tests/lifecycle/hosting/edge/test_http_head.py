@@ -28,14 +28,17 @@ def test_a_head_is_its_parts() -> None:
     assert (head.length, head.persistent, head.waits) == (0, True, False)
 
 
-@pytest.mark.parametrize(("target", "path", "query"), [
-    (b"http://y/healthz", b"/healthz", b""),
-    (b"https://y?a=b", b"/", b"a=b"),
-    (b"//healthz", b"//healthz", b""),
-    (b"/\xc3\xa9?\xff", b"/%C3%A9", b"%FF"),
-    (b"/a#b", b"/a#b", b""),
-    (b"/?a=%zz", b"/", b"a=%zz"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "path", "query"),
+    [
+        (b"http://y/healthz", b"/healthz", b""),
+        (b"https://y?a=b", b"/", b"a=b"),
+        (b"//healthz", b"//healthz", b""),
+        (b"/\xc3\xa9?\xff", b"/%C3%A9", b"%FF"),
+        (b"/a#b", b"/a#b", b""),
+        (b"/?a=%zz", b"/", b"a=%zz"),
+    ],
+)
 def test_targets_that_can_be_read(target: bytes, path: bytes, query: bytes) -> None:
     head = parse(b"GET " + target + b" HTTP/1.1\r\n" + HOST)
     assert (head.path, head.query) == (path, query)

@@ -27,9 +27,14 @@ class Raw:
     def __init__(self, demo: Demo, path: str) -> None:
         self.socket = socket.create_connection(demo.authority, WAIT_SECONDS)
         lines = (
-            f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: Upgrade",
-            "Upgrade: SPDY/3.1", "Content-Length: 0", "", "",
-        )  # fmt: skip
+            f"POST {path} HTTP/1.1",
+            "Host: 127.0.0.1",
+            "Connection: Upgrade",
+            "Upgrade: SPDY/3.1",
+            "Content-Length: 0",
+            "",
+            "",
+        )
         self.socket.sendall("\r\n".join(lines).encode())
         self.file = self.socket.makefile("rb")
         self.head = b""

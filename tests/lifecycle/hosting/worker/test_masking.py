@@ -26,13 +26,15 @@ ENCODED = base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("=")
         ("authorization", f"{SECRET} x", "<masked>"),
         ("proxy-authorization", f"Basic {ENCODED}", "Basic <masked>"),
         ("cookie", f"sessionid={SECRET}", "<masked>"),
-        ("sec-websocket-protocol",
-         f"v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.{ENCODED}",
-         "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.<masked>"),
+        (
+            "sec-websocket-protocol",
+            f"v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.{ENCODED}",
+            "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.<masked>",
+        ),
         ("sec-websocket-protocol", "v5.channel.k8s.io", "v5.channel.k8s.io"),
         ("user-agent", "kubectl", "kubectl"),
     ],
-)  # fmt: skip
+)
 def test_of_a_credential_only_its_sort_is_kept(name: str, value: str, kept: str) -> None:
     assert masking.headers([(name, value)]) == [(name, kept)]
 
