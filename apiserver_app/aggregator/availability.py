@@ -27,7 +27,7 @@ from apiserver_app.machinery.reader import Reader
 from apiserver_app.machinery.waiting import Signal
 from apiserver_app.registry.apiregistration.apiservices import (
     KEY,
-    Found,
+    Discovered,
     Remote,
     Services,
     condition_of,
@@ -207,11 +207,11 @@ class Availability:
             bad = f"bad status from {url}: {answer.status}"
             return f"failing or missing response from {url}: {bad}"
         resources = _resources(answer.body)
-        dependencies.services.keep(remote.name, Found(resources, await self._openapi(remote)))
+        dependencies.services.keep(remote.name, Discovered(resources, await self._openapi(remote)))
         return ""
 
     async def _openapi(self, remote: Remote) -> bytes:
-        known = self._dependencies.services.found.get(remote.name)
+        known = self._dependencies.services.discovered.get(remote.name)
         if known is not None and known.openapi:
             return known.openapi
         try:

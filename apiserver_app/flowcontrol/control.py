@@ -19,7 +19,7 @@ from apiserver_app.flags import Flags
 from apiserver_app.flowcontrol import borrowing
 from apiserver_app.flowcontrol.borrowing import Bounds
 from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS, Schemas
-from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Said, Shape, deal
+from apiserver_app.flowcontrol.levels import Flow, Level, Refused, Report, Shape, deal
 from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.flowcontrol.workestimator import ONE, Estimator, Work
 from apiserver_app.handlers.call import Call
@@ -76,7 +76,7 @@ class Control:
         if taken is None:
             return self._wait(request, flow, work)
         if work is ONE:
-            return flow.said.decision
+            return flow.report.decision
         return Decision("allow", _work_detail(flow, work, watches))
 
     async def lend(self) -> None:
@@ -100,7 +100,7 @@ class Control:
             flow.tally.refused(refused.why)
             error = level.refused()
             error.about = {
-                **flow.said.detail,
+                **flow.report.detail,
                 "word": "429",
                 "why": refused.why,
                 "executing": level.executing,
@@ -147,7 +147,7 @@ class Control:
                 level,
                 (schema["spec"].get("distinguisherMethod") or {}).get("type", ""),
                 self.tallies.setdefault((level.name, name), Tally()),
-                Said(_detail(name, level)),
+                Report(_detail(name, level)),
                 (meta.uid_of(schema), level.uid),
             )
         return matched
@@ -185,7 +185,7 @@ class Control:
         if before == [level.account.current for level in self.levels.values()]:
             return
         for name, matched in self._matched.items():
-            matched.said.say(_detail(name, matched.level))
+            matched.report.change(_detail(name, matched.level))
         for level in self.levels.values():
             level.dispatch()
 
@@ -215,7 +215,7 @@ class Matched(msgspec.Struct, eq=False):
     level: Level
     method: str
     tally: Tally
-    said: Said
+    report: Report
     uids: tuple[str, str]
     flows: dict[str, Flow] = msgspec.field(default_factory=dict)
 
@@ -228,7 +228,7 @@ def _make_flow(matched: Matched, distinguisher: str) -> Flow:
         hand = deal(int.from_bytes(digest[:8], "little"), shape.queues, shape.hand)
     memos.make_room(matched.flows, FLOWS_MAX)
     flow = matched.flows[distinguisher] = Flow(
-        name, matched.level, distinguisher, hand, matched.tally, matched.said, matched.uids
+        name, matched.level, distinguisher, hand, matched.tally, matched.report, matched.uids
     )
     return flow
 
@@ -279,7 +279,7 @@ def _shares(level: Object) -> int:
 
 def _work_detail(flow: Flow, work: Work, watches: int | None) -> Object:
     """Returns the trace's detail of a request that takes more than one seat for a moment."""
-    detail = {**flow.said.detail, "seats": work.seats}
+    detail = {**flow.report.detail, "seats": work.seats}
     if work.extra:
         detail["afterwards"] = work.extra
     if watches is not None:

@@ -32,15 +32,15 @@ NEVER = math.inf
 MESSAGE = "Too many requests, please try again later."
 
 
-class Said:
+class Report:
     """What the trace says about a request that one schema's flows admit."""
 
     __slots__ = ("decision", "detail")
 
     def __init__(self, detail: dict[str, Any]) -> None:
-        self.say(detail)
+        self.change(detail)
 
-    def say(self, detail: dict[str, Any]) -> None:
+    def change(self, detail: dict[str, Any]) -> None:
         self.detail = detail
         # about a request of one seat that is served at once
         self.decision = Decision("allow", msgspec.Raw(compact.encode(detail)))
@@ -55,7 +55,7 @@ class Flow:
     distinguisher: str
     hand: tuple[int, ...]
     tally: Tally
-    said: Said = field(default_factory=lambda: Said({}))
+    report: Report = field(default_factory=lambda: Report({}))
     uids: tuple[str, str] = ("", "")
 
 

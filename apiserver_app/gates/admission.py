@@ -58,8 +58,8 @@ class _Phase(Gate):
         agreed = self._agreed.get(passed)
         if agreed is None:
             memos.make_room(self._agreed, AGREED_MAX)
-            told = msgspec.Raw(msgspec.json.encode({"word": "agreed", "passed": passed}))
-            agreed = self._agreed[passed] = Decision("allow", told, "admitted")
+            raw = msgspec.Raw(msgspec.json.encode({"word": "agreed", "passed": passed}))
+            agreed = self._agreed[passed] = Decision("allow", raw, "admitted")
         return agreed
 
     def _take_over(self, request: Request) -> None:

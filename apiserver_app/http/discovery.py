@@ -206,7 +206,7 @@ class Discovery:
         if remote is None or self._services is None:
             resources = [self._aggregated_resource(info) for info in self._of(group, version)]
             return {"version": version, "resources": resources, "freshness": "Current"}
-        discovered = self._services.found.get(remote.name)
+        discovered = self._services.discovered.get(remote.name)
         return {
             "version": version,
             "resources": _aggregated_remote(group, version, discovered.resources)

@@ -135,7 +135,7 @@ def _object(cluster: ClusterContext, call: Call, result: Outcome, accepted: Acce
     assert info is not None
     if accepted.is_table:
         return (
-            tables.one(
+            tables.of_object(
                 info.hub,
                 obj,
                 cluster.kernel.now,

@@ -257,7 +257,7 @@ class Stream:
         first, self._columns_sent = not self._columns_sent, True
         if obj["metadata"].get("annotations") is encode.INITIAL_END and included == "None":
             included = "Metadata"
-        return tables.one(
+        return tables.of_object(
             info.hub,
             obj,
             self._cluster.kernel.now,

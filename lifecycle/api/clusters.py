@@ -243,5 +243,5 @@ def _send(
     answer = acting.answer_of(reply)
     if reply.status < 400:
         stored = json.loads(reply.body).get("metadata", {})
-        result["name"], answer["message"] = stored.get("name", post.name), way.said
+        result["name"], answer["message"] = stored.get("name", post.name), way.done
     return {**result, **answer}

@@ -29,7 +29,7 @@ class Way(msgspec.Struct, frozen=True):
     method: str
     query: str
     media: str
-    said: str
+    done: str
 
 
 CREATE = Way("POST", QUERY, "application/json", "created")

@@ -81,7 +81,7 @@ class Client:
         """(seconds in all, seconds of each)."""
         times: list[float] = []
 
-        async def one(share: int) -> None:
+        async def send(share: int) -> None:
             reader, writer = await self.connect()
             for _ in range(share):
                 self._made += 1
@@ -93,7 +93,7 @@ class Client:
             writer.close()
 
         began = time.perf_counter()
-        await asyncio.gather(*(one(count // connections) for _ in range(connections)))
+        await asyncio.gather(*(send(count // connections) for _ in range(connections)))
         return time.perf_counter() - began, times
 
     async def read(self, count: int) -> list[float]:

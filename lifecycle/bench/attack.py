@@ -47,17 +47,17 @@ def run(names: list[str], results: str = "") -> dict[str, Any]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context) as pool:
         for number, name in enumerate(wanted, 1):
-            again = "" if name not in kept.found else " (measured before)"
+            again = "" if name not in kept.results else " (measured before)"
             if not again:
                 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                     kept.add(name, _one(pool, name, Path(folder)))
-            result = kept.found[name]
+            result = kept.results[name]
             verdict = "holds" if _holds(result) else "MISSES"
             sys.stderr.write(
                 f"[{number}/{len(wanted)}] {name}: {verdict}{again} {json.dumps(result)}\n"
             )
             sys.stderr.flush()
-    kept_figures = {name: kept.found[name] for name in wanted}
+    kept_figures = {name: kept.results[name] for name in wanted}
     missed = [name for name, result in kept_figures.items() if not _holds(result)]
     return {
         "bench": "attack",
@@ -75,13 +75,13 @@ class Results:
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
-        self.found: dict[str, dict[str, Any]] = {}
+        self.results: dict[str, dict[str, Any]] = {}
         if file is not None and file.exists():
             for line in file.read_text().splitlines():
-                self.found |= json.loads(line)
+                self.results |= json.loads(line)
 
     def add(self, name: str, result: dict[str, Any]) -> None:
-        self.found[name] = result
+        self.results[name] = result
         if self._file is not None:
             with self._file.open("a") as out:
                 out.write(json.dumps({name: result}) + "\n")

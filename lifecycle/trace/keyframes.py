@@ -93,7 +93,7 @@ class Keyframe:
         self.objects: dict[tuple[str, str, str], tuple[int, bytes, str, Roots]] = {}
         self.held = (0, b"")
         self.emptied: dict[str, set[str]] = {}  # namespace being deleted -> resources gone
-        self.said: dict[Any, bytes] = {}  # of queues, components and the clock: the newest
+        self.latest: dict[Any, bytes] = {}  # of queues, components and the clock
         self.spans: dict[int, _Span] = {}
         self.command: list[bytes] = []  # the records of the newest root
         self.root = self.acted = 0  # acted: the newest record that no cluster makes while held
@@ -193,17 +193,17 @@ class Keyframe:
 
     def _component(self, head: Head, raw: msgspec.Raw) -> None:
         detail = bytes(head.detail)
-        self.said.pop((head.name, head.state, detail), None)
-        self.said[head.name, head.state, detail] = bytes(raw)
+        self.latest.pop((head.name, head.state, detail), None)
+        self.latest[head.name, head.state, detail] = bytes(raw)
         facts = _detail.decode(detail)
         if facts is not None and facts.resource and b'"source"' in detail:
             self.works_on[head.name.partition("/")[0]] = facts.resource
 
     def _queue(self, head: Head, raw: msgspec.Raw) -> None:
-        self.said[head.queue] = bytes(raw)
+        self.latest[head.queue] = bytes(raw)
 
     def _clock(self, head: Head, raw: msgspec.Raw) -> None:
-        self.said["clock"] = bytes(raw)
+        self.latest["clock"] = bytes(raw)
 
     def _held(self, head: Head, raw: msgspec.Raw) -> None:
         self.held = (head.seq, bytes(raw))
@@ -235,7 +235,7 @@ class Keyframe:
 
     def message(self, values: dict[int, bytes]) -> str:
         """The frame that begins a feed. `values` has the objects of `revisions`."""
-        listed = list(self.said.values())
+        listed = list(self.latest.values())
         for seq, span in self.spans.items():
             if seq != self.root:
                 listed += [_entry(text, roots=span.roots) for text in span.texts]

@@ -140,7 +140,7 @@ class OpenApi:
         if self._services is None:
             return {}
         known = (
-            (service, self._services.found.get(service.name))
+            (service, self._services.discovered.get(service.name))
             for service in self._services.remote.values()
         )
         return {

@@ -147,7 +147,7 @@ class Table:
         return encode.List(start, b"]}\n", is_null=self._form == forms.CREATED)
 
 
-def one(key: str, obj: Object, now: int, **options: Any) -> bytes:
+def of_object(key: str, obj: Object, now: int, **options: Any) -> bytes:
     """The Table of one object, as `kubectl get pod web` is answered."""
     metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
     is_custom = options.get("custom") and obj.get("apiVersion") != "autoscaling/v1"

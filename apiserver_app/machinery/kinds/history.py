@@ -92,9 +92,9 @@ OLD: tuple[GroupVersion, ...] = (
 )  # fmt: skip
 
 GONE = frozenset(  # (group, version, plural)
-    (one.group, one.version, line.partition("|")[0].strip())
-    for one in OLD
-    for line in one.lines.strip().splitlines()
+    (old.group, old.version, line.partition("|")[0].strip())
+    for old in OLD
+    for line in old.lines.strip().splitlines()
 )
 WITHOUT_SUCCESSOR = ("podsecuritypolicies.policy", "podpresets.settings.k8s.io")
 # fields that became required with the newer version only, by what they are fields of

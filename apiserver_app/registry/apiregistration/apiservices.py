@@ -51,7 +51,7 @@ class Remote(msgspec.Struct, frozen=True):
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
 
-class Found(msgspec.Struct, frozen=True):
+class Discovered(msgspec.Struct, frozen=True):
     """What a remote server said when it was asked last."""
 
     resources: tuple[Object, ...]  # of its APIResourceList
@@ -66,7 +66,7 @@ class Services:
     ) -> None:
         """`on_remote` is called when there is a remote one."""
         self.remote: dict[GroupVersion, Remote] = {}
-        self.found: dict[str, Found] = {}  # by the name of the APIService
+        self.discovered: dict[str, Discovered] = {}  # by the name of the APIService
         self.generation = 0
         self.is_registered = False  # whether the server's own group versions have their objects
         self._on_remote = on_remote
@@ -97,10 +97,10 @@ class Services:
             return self.remote.get(("", parts[2]))
         return None
 
-    def keep(self, name: str, errs: Found) -> None:
+    def keep(self, name: str, errs: Discovered) -> None:
         """What a remote server serves now."""
-        if self.found.get(name) != errs:
-            self.found[name] = errs
+        if self.discovered.get(name) != errs:
+            self.discovered[name] = errs
             self.generation += 1
 
     @property
@@ -161,7 +161,7 @@ class Services:
         if kind == DELETED:
             spec = service.get("spec") or {}
             self.remote.pop((spec.get("group") or "", spec.get("version") or ""), None)
-            self.found.pop(meta.name_of(service), None)
+            self.discovered.pop(meta.name_of(service), None)
             return
         self._serve(service)
 
@@ -171,7 +171,7 @@ class Services:
         reference = spec.get("service")
         if reference is None:
             self.remote.pop(place, None)
-            self.found.pop(meta.name_of(service), None)
+            self.discovered.pop(meta.name_of(service), None)
             return
         self.remote[place] = Remote(
             meta.name_of(service),

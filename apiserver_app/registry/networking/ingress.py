@@ -157,15 +157,17 @@ def _backend(backend: Mapping[str, Any], path: str, errs: list[FieldError]) -> N
 
 
 def local_reference(
-    value: Mapping[str, Any], path: str, errs: list[FieldError], *, told: bool = True
+    value: Mapping[str, Any], path: str, errs: list[FieldError], *, worded: bool = True
 ) -> None:
-    """An object of any kind, by group, kind and name; `told`: what is missing is said in words."""
+    """An object of any kind, by group, kind and name; `worded`: it is said what is missing."""
     if value.get("apiGroup") is not None:
         checks.named(value["apiGroup"], f"{path}.apiGroup", names.dns1123_subdomain_errors, errs)
     for field in ("kind", "name"):
         word = value.get(field) or ""
         if not word:
-            errs.append(errors.required(f"{path}.{field}", f"{field} is required" if told else ""))
+            errs.append(
+                errors.required(f"{path}.{field}", f"{field} is required" if worded else "")
+            )
         for text in objectmeta.path_segment(word, False):
             errs.append(errors.invalid_value(f"{path}.{field}", word, text))
 

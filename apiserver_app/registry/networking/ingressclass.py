@@ -40,8 +40,8 @@ class IngressClassStrategy(Strategy):
                 errs.append(errors.too_long("spec.controller", "", CONTROLLER_LENGTH))
             checks.domain_prefixed_path(controller, "spec.controller", errs)
         if spec.get("parameters") is not None:
-            told = not ctx.version.has("IngressClassesReworded")
-            _parameters(spec["parameters"], "spec.parameters", told, errs)
+            worded = not ctx.version.has("IngressClassesReworded")
+            _parameters(spec["parameters"], "spec.parameters", worded, errs)
         return errs
 
     def validate_update(self, ctx: Context, obj: Object, old: Object) -> list[FieldError]:
@@ -52,8 +52,8 @@ class IngressClassStrategy(Strategy):
         return errs
 
 
-def _parameters(value: Mapping[str, Any], path: str, told: bool, errs: list[FieldError]) -> None:
-    ingress.local_reference(value, path, errs, told=told)
+def _parameters(value: Mapping[str, Any], path: str, worded: bool, errs: list[FieldError]) -> None:
+    ingress.local_reference(value, path, errs, worded=worded)
     scope, namespace = value.get("scope"), value.get("namespace")
     at = f"{path}.namespace"
     if scope not in _SCOPES:

@@ -36,7 +36,7 @@ class State(msgspec.Struct):
     cron_job: Object
     jobs: list[Object]
     is_changed: bool = False
-    said: list[str] = msgspec.field(default_factory=list)
+    decisions: list[str] = msgspec.field(default_factory=list)
 
     @property
     def active(self) -> list[Object]:
@@ -86,7 +86,7 @@ class CronJobController(Controller):
             await self._write(state)
         if failure is not None:
             raise failure
-        return Result("; ".join(state.said), wait, background=True)
+        return Result("; ".join(state.decisions), wait, background=True)
 
     # -- what became of its jobs ----------------------------------------------------------------
 
@@ -173,11 +173,11 @@ class CronJobController(Controller):
         if due is not None and self._may_start(state, due):
             await self._start(state, due)
         elif due is None:
-            state.said.append("no start is due")
+            state.decisions.append("no start is due")
         return scheduling.seconds_to_next(about, self.kernel.now, schedule)
 
     def _rest(self, state: State, why: str) -> float:
-        state.said.append(why)
+        state.decisions.append(why)
         return 0.0
 
     def _may_start(self, state: State, due: int) -> bool:
@@ -187,13 +187,13 @@ class CronJobController(Controller):
         if deadline is not None and (due + deadline) * SECOND < self.kernel.now:
             text = f"Missed scheduled time to start a job: {scheduling.rfc1123(due)}"
             self.recorder.event(about, "Warning", "MissSchedule", text)
-            state.said.append("too late for the start that was due")
+            state.decisions.append("too late for the start that was due")
             return False
         name = scheduling.name_of(about, due)
         if any(reference.get("name") == name for reference in state.active) or (
             last and meta.parse_time(last) == due * SECOND
         ):
-            state.said.append("the last start that was due has been made")
+            state.decisions.append("the last start that was due has been made")
             return False
         if spec.get("concurrencyPolicy") == "Forbid" and state.active:
             text = (
@@ -201,7 +201,7 @@ class CronJobController(Controller):
                 "Forbid"
             )
             self.recorder.event(about, "Normal", "JobAlreadyActive", text)
-            state.said.append("the job before still runs")
+            state.decisions.append("the job before still runs")
             return False
         return True
 
@@ -227,7 +227,7 @@ class CronJobController(Controller):
             made = await self.client.get(job.JOBS, namespace, name)
             owner = meta.controller_of(made) or {}
             if owner.get("uid") != meta.uid_of(about) or state.knows(meta.uid_of(made)):
-                state.said.append(f"{name} is there already")
+                state.decisions.append(f"{name} is there already")
                 return
         else:
             self.recorder.event(about, "Normal", "SuccessfulCreate", f"Created job {name}")
@@ -235,7 +235,7 @@ class CronJobController(Controller):
         about["status"]["active"] = [*state.active, events.reference(named)]
         about["status"]["lastScheduleTime"] = meta.rfc3339(due * SECOND)
         state.is_changed = True
-        state.said.append(f"starts {name}")
+        state.decisions.append(f"starts {name}")
 
     async def _live(self, about: Object, child: Object) -> Object:
         try:
@@ -257,7 +257,7 @@ class CronJobController(Controller):
             return
         state.drop(meta.uid_of(child))
         self.recorder.event(about, "Normal", "SuccessfulDelete", f"Deleted job {name}")
-        state.said.append(f"deletes {name}")
+        state.decisions.append(f"deletes {name}")
 
     async def _write(self, state: State) -> None:
         status: dict[str, Any] = state.cron_job["status"]

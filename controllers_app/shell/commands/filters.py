@@ -93,7 +93,7 @@ async def echo(call: Call) -> int:
 
 
 def unescaped(text: str) -> str:
-    def one(match: re.Match[str]) -> str:
+    def character(match: re.Match[str]) -> str:
         escape = match[1]
         if escape[0] == "0" or escape.isdigit():
             return chr(int(escape, 8) & 255)
@@ -101,7 +101,7 @@ def unescaped(text: str) -> str:
             return chr(int(escape[1:], 16))
         return ESCAPES.get(escape, "\033" if escape == "e" else "\\" + escape)
 
-    return re.sub(r"\\(0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", one, text)
+    return re.sub(r"\\(0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", character, text)
 
 
 async def printf(call: Call) -> int:

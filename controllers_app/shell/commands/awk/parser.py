@@ -94,13 +94,13 @@ def _tokens(source: str) -> list[Token]:
 def unescaped(text: str) -> str:
     """A string as it is written in a program."""
 
-    def one(match: re.Match[str]) -> str:
+    def character(match: re.Match[str]) -> str:
         escape = match[1]
         if escape[0] in "01234567":
             return chr(int(escape, 8) & 255)
         return ESCAPES.get(escape, escape if escape in '"/' else "\\" + escape)
 
-    return re.sub(r"\\([0-7]{1,3}|.)", one, text, flags=re.DOTALL)
+    return re.sub(r"\\([0-7]{1,3}|.)", character, text, flags=re.DOTALL)
 
 
 class _Parser:

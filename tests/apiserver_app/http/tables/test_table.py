@@ -280,9 +280,9 @@ def test_table_of_a_list_carries_the_lists_metadata_and_partial_objects() -> Non
 
 
 def test_rows_carry_the_object_that_was_asked_for() -> None:
-    bare = orjson.loads(table.one("namespaces", obj(), NOW, include_object="None"))
-    full = orjson.loads(table.one("namespaces", obj(), NOW, include_object="Object"))
-    old = orjson.loads(table.one("namespaces", obj(), NOW, version="v1beta1"))
+    bare = orjson.loads(table.of_object("namespaces", obj(), NOW, include_object="None"))
+    full = orjson.loads(table.of_object("namespaces", obj(), NOW, include_object="Object"))
+    old = orjson.loads(table.of_object("namespaces", obj(), NOW, version="v1beta1"))
     assert list(bare["rows"][0]) == ["cells", "object"]
     assert bare["rows"][0]["object"] is None
     assert full["rows"][0]["object"] == obj()
@@ -299,7 +299,7 @@ def test_columns_that_came_later_are_not_there_before(key: str, minor: int, name
         ({"release": Release(minor)}, True),
         ({}, True),
     ):
-        body = orjson.loads(table.one(key, obj(), NOW, **given))
+        body = orjson.loads(table.of_object(key, obj(), NOW, **given))
         names = [column["name"] for column in body["columnDefinitions"]]
         assert (name in names) is there
         [row] = body["rows"]
@@ -312,20 +312,20 @@ def test_an_autoscaler_names_what_is_measured_since_1_30() -> None:
     scaler = obj({"metrics": [{"type": "Resource", "resource": target}]})
     for release, shown in (("1.29", "<unknown>/80%"), ("1.30", "cpu: <unknown>/80%")):
         key = "horizontalpodautoscalers.autoscaling"
-        body = orjson.loads(table.one(key, scaler, NOW, release=Release.parse(release)))
+        body = orjson.loads(table.of_object(key, scaler, NOW, release=Release.parse(release)))
         assert body["rows"][0]["cells"][2] == shown
 
 
 def test_later_events_of_a_watch_have_no_column_definitions() -> None:
-    first = orjson.loads(table.one("namespaces", obj(), NOW))
-    later = orjson.loads(table.one("namespaces", obj(), NOW, headers=False))
+    first = orjson.loads(table.of_object("namespaces", obj(), NOW))
+    later = orjson.loads(table.of_object("namespaces", obj(), NOW, headers=False))
     assert len(first["columnDefinitions"]) == 3
     assert later["columnDefinitions"] is None
 
 
 def test_scale_of_a_resource_has_columns_of_its_own() -> None:
     scale = obj({"replicas": 3}, {"replicas": 2}, kind="Scale")
-    body = orjson.loads(table.one("deployments.apps", scale, NOW))
+    body = orjson.loads(table.of_object("deployments.apps", scale, NOW))
     assert [column["name"] for column in body["columnDefinitions"]] == [
         "Name",
         "Desired",
