@@ -26,18 +26,17 @@ export const rootOf = (name) => name.replace(/(-fork-\d+)+$/, '');
  * The copy, begun from nothing, that a cluster is; undefined for any other.
  * @param {string} cluster @param {Fork[]} forks
  */
-export const copyOf = (cluster, forks) =>
-  forks.find(({ name, anew }) => anew && name === cluster);
+export const copyOf = (cluster, forks) => forks.find(({ name, anew }) => anew && name === cluster);
 
 /**
  * Of two that are compared, a fork and what it was made from, the fork; '' when they are not two
  * such.
- * @param {string} one @param {string} other
+ * @param {string} first @param {string} other
  */
-export function pairOf(one, other) {
+export function pairOf(first, other) {
   if (!other) return '';
-  if (originOf(one) === other) return one === other ? '' : one;
-  return originOf(other) === one ? other : '';
+  if (originOf(first) === other) return first === other ? '' : first;
+  return originOf(other) === first ? other : '';
 }
 
 /**
@@ -103,6 +102,7 @@ function textOf(value) {
  */
 export function byObject(differences) {
   /** @type {Map<string, Difference[]>} */ const objects = new Map();
-  for (const one of differences) objects.set(one.key, [...(objects.get(one.key) || []), one]);
+  for (const difference of differences)
+    objects.set(difference.key, [...(objects.get(difference.key) || []), difference]);
   return [...objects.values()];
 }

@@ -162,9 +162,9 @@ function taintText(taint) {
 
 /** "8Gi" and "8388608Ki" both read 8 GiB. @param {string} quantity */
 function readableMemory(quantity) {
-  const found = /^(\d+)(Ki|Mi|Gi)?$/.exec(quantity);
-  if (!found) return quantity;
-  const bytes = Number(found[1]) * 1024 ** ['', 'Ki', 'Mi', 'Gi'].indexOf(found[2] || '');
+  const match = /^(\d+)(Ki|Mi|Gi)?$/.exec(quantity);
+  if (!match) return quantity;
+  const bytes = Number(match[1]) * 1024 ** ['', 'Ki', 'Mi', 'Gi'].indexOf(match[2] || '');
   const gib = bytes / 1024 ** 3;
   if (gib >= 1) return `${Math.round(gib * 10) / 10} GiB`;
   return `${Math.round(bytes / 1024 ** 2)} MiB`;

@@ -87,17 +87,20 @@ function preparedBy(prebind) {
   return [...Object.entries(prebind.reserve || {}), ...made];
 }
 
-/** @param {any} [told] @returns {Preemption|null} */
-function preemptionOf(told) {
-  if (!told) return null;
-  const candidates = Object.entries(told.candidates || {}).map(([node, one]) => ({ node, ...one }));
+/** @param {any} [detail] @returns {Preemption|null} */
+function preemptionOf(detail) {
+  if (!detail) return null;
+  const candidates = Object.entries(detail.candidates || {}).map(([node, candidate]) => ({
+    node,
+    ...candidate,
+  }));
   return {
-    ineligible: told.ineligible || '',
-    node: told.node || '',
-    victims: told.victims || [],
-    by: told.by || '',
+    ineligible: detail.ineligible || '',
+    node: detail.node || '',
+    victims: detail.victims || [],
+    by: detail.by || '',
     candidates,
-    refused: Object.entries(told.refused || {}),
+    refused: Object.entries(detail.refused || {}),
   };
 }
 
@@ -168,6 +171,6 @@ export function partsOf(cycle, ahead, behind) {
 
 /** The taint upstream's message names, e.g. "{dedicated: gpu}" -> ["dedicated", "gpu"]. */
 export function taintIn(/** @type {string} */ message) {
-  const found = /untolerated taint \{([^:}]+):\s*([^}]*)\}/.exec(message);
-  return found ? [found[1].trim(), found[2].trim()] : null;
+  const match = /untolerated taint \{([^:}]+):\s*([^}]*)\}/.exec(message);
+  return match ? [match[1].trim(), match[2].trim()] : null;
 }

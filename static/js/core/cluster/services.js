@@ -46,20 +46,23 @@ export function servicesOf(state) {
     /** @type {Spec} */ const spec = object.spec || {};
     if (namespace === SYSTEM || !spec.selector) continue;
     const own = slices.filter(
-      (one) => one.namespace === namespace && one.object.metadata.labels?.[OF_SERVICE] === name,
+      (slice) =>
+        slice.namespace === namespace && slice.object.metadata.labels?.[OF_SERVICE] === name,
     );
-    const endpoints = own.flatMap((one) => (one.object.endpoints || []).map(endpointOf));
+    const endpoints = own.flatMap((slice) => (slice.object.endpoints || []).map(endpointOf));
     services.push({
       key,
       name,
       namespace,
       port: spec.ports?.[0]?.port || 0,
-      selector: Object.entries(spec.selector).map((pair) => pair.join('=')).join(', '),
+      selector: Object.entries(spec.selector)
+        .map((pair) => pair.join('='))
+        .join(', '),
       ip: spec.clusterIP || '',
-      ports: (spec.ports || []).map((one) => `${one.port}/${one.protocol || 'TCP'}`).join(', '),
+      ports: (spec.ports || []).map((port) => `${port.port}/${port.protocol || 'TCP'}`).join(', '),
       endpoints,
       out: leftOut(state, namespace, spec.selector, endpoints),
-      rev: Math.max(0, ...own.map((one) => one.rev)),
+      rev: Math.max(0, ...own.map((slice) => slice.rev)),
     });
   }
   return services.sort((a, b) => compareNames(a.name, b.name));
@@ -78,7 +81,9 @@ const endpointOf = ({ addresses, targetRef, conditions }) => ({
  * @param {Record<string, string>} selector @param {Endpoint[]} endpoints
  */
 function leftOut(state, namespace, selector, endpoints) {
-  const ready = new Set(endpoints.filter((one) => one.ready).map((one) => one.pod));
+  const ready = new Set(
+    endpoints.filter((endpoint) => endpoint.ready).map((endpoint) => endpoint.pod),
+  );
   /** @type {LeftOut[]} */ const out = [];
   for (const write of objectsOf(state, 'pods').values()) {
     const labels = write.object.metadata.labels || {};

@@ -23,12 +23,12 @@ import { objectKey } from '../trace/records.js';
 /** A request's stream as it stands at a seq. @param {State} state @param {Span|null} span */
 export function streamOf(state, span) {
   if (!span || span.type !== 'request') return null;
-  const told = /** @type {any[]} */ (
+  const records = /** @type {any[]} */ (
     span.records.filter((r) => r.kind === 'stream' && r.seq <= state.seq)
   );
-  const last = told[told.length - 1];
+  const last = records[records.length - 1];
   if (!last) return null;
-  const detail = Object.assign({}, ...told.map((record) => record.detail));
+  const detail = Object.assign({}, ...records.map((record) => record.detail));
   const open = /** @type {any} */ (span.open);
   /** @type {Stream} */
   return {

@@ -129,15 +129,15 @@ export function goesWith(state, write) {
   const gone = new Set([write.object.metadata.uid]);
   /** @type {Map<string, number>} */ const counts = new Map();
   const all = everyObject(state);
-  for (let before = 0; before < gone.size; ) {
+  for (let before = 0; before < gone.size;) {
     before = gone.size;
-    for (const one of all) {
-      const { uid, ownerReferences = [] } = one.object.metadata;
-      const isIn = write.resource === 'namespaces' && one.namespace === write.name;
+    for (const below of all) {
+      const { uid, ownerReferences = [] } = below.object.metadata;
+      const isIn = write.resource === 'namespaces' && below.namespace === write.name;
       if (gone.has(uid) || !(isIn || ownerReferences.some((owner) => gone.has(owner.uid))))
         continue;
       gone.add(uid);
-      const kind = kindOf(one.resource);
+      const kind = kindOf(below.resource);
       counts.set(kind, (counts.get(kind) || 0) + 1);
     }
   }

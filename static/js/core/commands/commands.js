@@ -72,7 +72,7 @@ export function commandOf(text, known) {
 /** @param {string} line @param {Known} known @returns {Command} */
 function kubectl(line, known) {
   const { words, flags } = read(line);
-  const verb = KUBECTL.find((one) => `${words.join(' ')} `.startsWith(`${one} `));
+  const verb = KUBECTL.find((command) => `${words.join(' ')} `.startsWith(`${command} `));
   if (!verb) return none('commands.kubectl');
   const allowed = [...KNOWN[/** @type {keyof typeof KNOWN} */ (verb)], 'namespace'];
   const strange = Object.keys(flags).find((name) => !allowed.includes(name));
@@ -96,18 +96,20 @@ function kubectl(line, known) {
  * @param {string} line @returns {Line}
  */
 function read(line) {
-  const tokens = [...line.matchAll(TOKEN)].slice(1).map((one) => one[1] ?? one[2] ?? one[3]);
-  /** @type {Line} */ const found = { words: [], flags: {} };
+  const tokens = [...line.matchAll(TOKEN)]
+    .slice(1)
+    .map((match) => match[1] ?? match[2] ?? match[3]);
+  /** @type {Line} */ const parsed = { words: [], flags: {} };
   for (let i = 0; i < tokens.length; i += 1) {
     const flag = /^--?([\w-]+)(?:=(.*))?$/.exec(tokens[i]);
     if (!flag) {
-      found.words.push(tokens[i]);
+      parsed.words.push(tokens[i]);
       continue;
     }
     const value = flag[2] ?? tokens[(i += 1)] ?? '';
-    found.flags[flag[1] === 'n' ? 'namespace' : flag[1]] = unquoted(value);
+    parsed.flags[flag[1] === 'n' ? 'namespace' : flag[1]] = unquoted(value);
   }
-  return found;
+  return parsed;
 }
 
 /** @param {string} text */
@@ -156,7 +158,7 @@ function acted(
   /** @type {Known} */ { state, now, namespace },
 ) {
   const isNode = verb.endsWith('cordon');
-  const parts = words.flatMap((one) => one.split('/'));
+  const parts = words.flatMap((word) => word.split('/'));
   const [type, name, ...more] = isNode ? ['nodes', ...parts] : parts;
   if (!name) return failed('error: resource(s) were provided, but no name was specified');
   if (more.length) return none('commands.one');
@@ -165,7 +167,7 @@ function acted(
   const write = targetOf(state, type, flags.namespace || namespace, name);
   if (!write) return failed(`error: the server doesn't have a resource type "${type}"`);
   const acts = actsOf(write, { replicas: Number(flags.replicas), now });
-  const act = acts.find((one) => one.name === verb.replace('rollout ', ''));
+  const act = acts.find((candidate) => candidate.name === verb.replace('rollout ', ''));
   if (act) return /** @type {Command} */ ({ sort: 'act', act });
   const text = isNode ? `node/${name} already ${verb}ed` : '';
   return text ? /** @type {Command} */ ({ sort: 'said', text }) : none('commands.not');
@@ -183,8 +185,8 @@ function targetOf(
 ) {
   const plural = SHORT[type] || type.toLowerCase();
   const names = (/** @type {string} */ resource) => {
-    const [many, one] = [pluralOf(resource), kindOf(resource).toLowerCase()];
-    return [resource, many, one, resource.replace(many, one)];
+    const [many, single] = [pluralOf(resource), kindOf(resource).toLowerCase()];
+    return [resource, many, single, resource.replace(many, single)];
   };
   const like = everyObject(state).find(({ resource }) => names(resource).includes(plural));
   if (!like) return null;

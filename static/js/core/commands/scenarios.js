@@ -83,8 +83,7 @@ export const SCENARIOS = [
     seconds: 10,
     resource: 'pods',
     object: 'big',
-    manifest: (name) =>
-      pod(name, 'nginx', '    resources:\n      requests:\n        cpu: "64"\n'),
+    manifest: (name) => pod(name, 'nginx', '    resources:\n      requests:\n        cpu: "64"\n'),
     change: 'cpu: "64"',
   },
   {
@@ -121,7 +120,7 @@ export const SCENARIOS = [
     change: 'replicas: ',
   },
 ];
-export const THEMES = [...new Set(SCENARIOS.map((one) => one.theme))];
+export const THEMES = [...new Set(SCENARIOS.map((scenario) => scenario.theme))];
 
 // pods that a node takes beside what the cluster itself runs there, and the most that are asked for
 const PODS_OF_NODE = 100;
@@ -130,7 +129,7 @@ const TAINT = 'dedicated';
 
 /** @param {string} name */
 export const scenarioOf = (name) =>
-  /** @type {Scenario} */ (SCENARIOS.find((one) => one.name === name));
+  /** @type {Scenario} */ (SCENARIOS.find((scenario) => scenario.name === name));
 
 /** As many pods as the nodes can take. @param {State} state */
 export const crowdSize = (state) =>
@@ -138,15 +137,15 @@ export const crowdSize = (state) =>
 
 /** What comes after a scenario: the next that was not done yet, else just the next. */
 export function nextAfter(/** @type {string} */ name, /** @type {string[]} */ done) {
-  const at = SCENARIOS.findIndex((one) => one.name === name) + 1;
+  const at = SCENARIOS.findIndex((scenario) => scenario.name === name) + 1;
   const others = [...SCENARIOS.slice(at), ...SCENARIOS.slice(0, at - 1)];
-  return others.find((one) => !done.includes(one.name)) || others[0];
+  return others.find((scenario) => !done.includes(scenario.name)) || others[0];
 }
 
 /** A name that no object of its kind has: so that what was begun can be begun again. */
 export function freeName(/** @type {State} */ state, /** @type {Scenario} */ { resource, object }) {
   const taken = new Set();
-  for (const one of objectsOf(state, resource).values()) taken.add(one.name);
+  for (const write of objectsOf(state, resource).values()) taken.add(write.name);
   let free = object;
   for (let n = 2; taken.has(free); n += 1) free = `${object}-${n}`;
   return free;
@@ -176,11 +175,13 @@ export function isOver(model, root) {
  * @param {State} state
  */
 export function taintManifest(state) {
-  const nodes = nodesOf(state).filter((one) => one.ready && !one.cordoned);
-  const open = nodes.filter((one) => !one.taints.length);
-  if (open.length < 2 || nodes.some((one) => one.taints.some((it) => it.startsWith(TAINT))))
+  const nodes = nodesOf(state).filter((node) => node.ready && !node.cordoned);
+  const open = nodes.filter((node) => !node.taints.length);
+  if (open.length < 2 || nodes.some((node) => node.taints.some((it) => it.startsWith(TAINT))))
     return '';
-  const { name } = open.reduce((least, one) => (one.pods.length < least.pods.length ? one : least));
+  const { name } = open.reduce((least, node) =>
+    node.pods.length < least.pods.length ? node : least,
+  );
   return tainted(name);
 }
 

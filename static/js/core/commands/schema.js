@@ -28,9 +28,9 @@ function resolved(api, schema) {
   for (let depth = 0; depth < 5; depth += 1) {
     $ref ||= allOf?.length === 1 ? allOf[0].$ref : '';
     if (!$ref) break;
-    const found = api.schemas[$ref.slice(REFERENCE.length)] || {};
-    rest = { ...found, ...rest };
-    ({ allOf, $ref } = found);
+    const referred = api.schemas[$ref.slice(REFERENCE.length)] || {};
+    rest = { ...referred, ...rest };
+    ({ allOf, $ref } = referred);
   }
   return rest;
 }
@@ -67,7 +67,7 @@ function typeOf(api, schema) {
   if (schema.items) return `[]${typeOf(api, resolved(api, schema.items))}`;
   const types = schema.oneOf || schema.anyOf;
   if (!schema.type && types)
-    return types.map((/** @type {Schema} */ one) => one.type).join(' or ');
+    return types.map((/** @type {Schema} */ type) => type.type).join(' or ');
   if (schema['x-kubernetes-int-or-string']) return 'integer or string';
   return schema.type || 'object';
 }
@@ -81,7 +81,7 @@ export function candidatesAt(api, place, document) {
   const schema = schemaAt(api, place.path);
   if (!schema) return [];
   const typed = place.typed.toLowerCase();
-  if (place.isValue) return valuesOf(schema).filter((one) => startsWith(one, typed));
+  if (place.isValue) return valuesOf(schema).filter((value) => startsWith(value, typed));
   const there = new Set(
     document.fields
       .filter(({ path }) => isChild(path, place.path))
@@ -89,8 +89,12 @@ export function candidatesAt(api, place, document) {
   );
   const required = new Set(schema.required || []);
   return Object.entries(schema.properties || {})
-    .map(([name, one]) => candidate(api, name, resolved(api, one), required.has(name)))
-    .filter((one) => startsWith(one, typed) && (!there.has(one.name) || one.name === place.typed))
+    .map(([name, property]) => candidate(api, name, resolved(api, property), required.has(name)))
+    .filter(
+      (candidate) =>
+        startsWith(candidate, typed) &&
+        (!there.has(candidate.name) || candidate.name === place.typed),
+    )
     .sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded) || (a.name < b.name ? -1 : 1));
 }
 
@@ -123,10 +127,7 @@ function valuesOf(schema) {
 // -- what is wrong ------------------------------------------------------------------------------
 
 /** What is wrong with a document by its schema. */
-export function problemsOf(
-  /** @type {OpenApi} */ api,
-  /** @type {Document} */ document,
-) {
+export function problemsOf(/** @type {OpenApi} */ api, /** @type {Document} */ document) {
   /** @type {Problem[]} */ const problems = [];
   /** @type {Map<string, {path: Path, names: Set<string>}>} */ const given = new Map();
   given.set('', { path: [], names: new Set() });
@@ -200,9 +201,9 @@ export function refusalsOf(document, { reason, message, causes = [] }) {
   const lineFor = (/** @type {string} */ field) =>
     document && field ? lineOf(document, pathOf(field)) : -1;
   if (causes.length)
-    return causes.map((one) => ({
-      line: lineFor(one.field),
-      text: one.field ? `${one.field}: ${one.message}` : one.message,
+    return causes.map((cause) => ({
+      line: lineFor(cause.field),
+      text: cause.field ? `${cause.field}: ${cause.message}` : cause.message,
     }));
   const fields = [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)];
   if (fields.length) return fields.map(([text, field]) => ({ line: lineFor(field), text }));
@@ -215,7 +216,7 @@ export function refusalsOf(document, { reason, message, causes = [] }) {
 /** Go's decoder names a field without the places in lists. */
 function lineForType(/** @type {Document|undefined} */ document, /** @type {string} */ field) {
   const names = (/** @type {Path} */ path) =>
-    path.filter((one) => typeof one === 'string').join('.');
-  const found = document?.fields.find(({ path }) => names(path) === field);
-  return found ? found.line : -1;
+    path.filter((part) => typeof part === 'string').join('.');
+  const named = document?.fields.find(({ path }) => names(path) === field);
+  return named ? named.line : -1;
 }

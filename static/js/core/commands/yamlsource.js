@@ -69,16 +69,16 @@ function readLine(raw, indent, line, levels, fields) {
     at += 1 + gap;
     rest = raw.slice(at);
   }
-  const found = KEY.exec(rest);
-  if (!found) {
+  const match = KEY.exec(rest);
+  if (!match) {
     if (item < 0) return -1;
     const value = valueOf(rest);
     fields[fields.length - 1].value = value;
     return value && BLOCK.test(value) ? item : -1;
   }
   const level = levelAt(levels, at, false);
-  level.last = [...level.path, unquoted(found[1])];
-  const value = valueOf(rest.slice(found[0].length));
+  level.last = [...level.path, unquoted(match[1])];
+  const value = valueOf(rest.slice(match[0].length));
   fields.push({ path: level.last, line, value });
   return value && BLOCK.test(value) ? at : -1;
 }
@@ -133,8 +133,8 @@ export function placeAt(text, caret) {
   const marked = text.slice(0, start) + lead + mark + (end < 0 ? '' : text.slice(end));
   const line = text.slice(0, start).split('\n').length - 1;
   const documents = documentsOf(marked);
-  const document = documents.findLastIndex((one) => one.first <= line);
-  const field = documents[document]?.fields.findLast((one) => one.line === line);
+  const document = documents.findLastIndex((candidate) => candidate.first <= line);
+  const field = documents[document]?.fields.findLast((candidate) => candidate.line === line);
   const path = field?.path || [];
   const indent = lead.length;
   return { document, path: key ? path : path.slice(0, -1), isValue: !!key, typed, indent };
@@ -149,8 +149,8 @@ export const pathOf = (text) =>
 /** @param {Path} path */
 export const textOf = (path) =>
   path.reduce(
-    (/** @type {string} */ text, one) =>
-      typeof one === 'number' ? `${text}[${one}]` : text ? `${text}.${one}` : one,
+    (/** @type {string} */ text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${part}` : part,
     '',
   );
 
@@ -160,7 +160,7 @@ export const textOf = (path) =>
  * @param {Document} document @param {Path} path
  */
 export function lineOf(document, path) {
-  const lines = new Map(document.fields.map((one) => [textOf(one.path), one.line]));
+  const lines = new Map(document.fields.map((field) => [textOf(field.path), field.line]));
   for (let n = path.length; n > 0; n -= 1) {
     const line = lines.get(textOf(path.slice(0, n)));
     if (line !== undefined) return line;

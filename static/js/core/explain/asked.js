@@ -11,8 +11,8 @@ import { facts, fold, h, said } from './blocks.js';
 export function askedBlocks(record, words) {
   const { calls = [], policies = [] } = record?.detail || {};
   return [
-    ...calls.flatMap((/** @type {any} */ one) => call(one, words)),
-    ...policies.flatMap((/** @type {any} */ one) => policy(one, words)),
+    ...calls.flatMap((/** @type {any} */ asked) => call(asked, words)),
+    ...policies.flatMap((/** @type {any} */ checked) => policy(checked, words)),
   ];
 }
 
@@ -20,33 +20,33 @@ export function askedBlocks(record, words) {
 /** @type {Record<string, string>} */
 const SIGNS = { failed: 'deny', ignored: 'noop' };
 
-/** @param {any} one @param {Words} words @returns {Block[]} */
-function call(one, words) {
-  const sign = SIGNS[one.verdict] || one.verdict;
-  const known = `asked.${one.verdict}`;
+/** @param {any} asked @param {Words} words @returns {Block[]} */
+function call(asked, words) {
+  const sign = SIGNS[asked.verdict] || asked.verdict;
+  const known = `asked.${asked.verdict}`;
   /** @type {Block[]} */ const blocks = [
-    h(one.webhook, sign, sign),
+    h(asked.webhook, sign, sign),
     facts([
-      [words.t('fact.result'), words.has(known) ? words.t(known) : one.verdict],
-      [words.t('fact.reason'), one.why],
-      [words.t('fact.configuration'), one.configuration],
-      [words.t('fact.to'), one.to],
-      [words.t('fact.by'), one.by],
-      [words.t('fact.took'), one.micros === undefined ? '' : duration(one.micros)],
-      [words.t('fact.httpCode'), one.code],
-      [words.t('fact.again'), one.round ? one.round : ''],
+      [words.t('fact.result'), words.has(known) ? words.t(known) : asked.verdict],
+      [words.t('fact.reason'), asked.why],
+      [words.t('fact.configuration'), asked.configuration],
+      [words.t('fact.to'), asked.to],
+      [words.t('fact.by'), asked.by],
+      [words.t('fact.took'), asked.micros === undefined ? '' : duration(asked.micros)],
+      [words.t('fact.httpCode'), asked.code],
+      [words.t('fact.again'), asked.round ? asked.round : ''],
     ]),
   ];
-  const ops = patchOf(one);
+  const ops = patchOf(asked);
   if (ops.length) blocks.push({ type: 'diff', lines: patchLines(ops) });
-  if (one.request) blocks.push(fold(words.t('reason.request'), one.request));
-  if (one.response) blocks.push(fold(words.t('reason.answer'), one.response));
+  if (asked.request) blocks.push(fold(words.t('reason.request'), asked.request));
+  if (asked.response) blocks.push(fold(words.t('reason.answer'), asked.response));
   return blocks;
 }
 
-/** The patch a webhook sent, as operations. @param {any} one @returns {any[]} */
-function patchOf(one) {
-  const { patch } = one;
+/** The patch a webhook sent, as operations. @param {any} asked @returns {any[]} */
+function patchOf(asked) {
+  const { patch } = asked;
   if (Array.isArray(patch)) return patch;
   if (typeof patch !== 'string' || !patch.startsWith('[')) return [];
   try {
@@ -56,44 +56,53 @@ function patchOf(one) {
   }
 }
 
-/** @param {any} one @param {Words} words @returns {Block[]} */
-function policy(one, words) {
+/** @param {any} checked @param {Words} words @returns {Block[]} */
+function policy(checked, words) {
   const failed =
-    !!one.error || (one.validations || []).some((/** @type {any} */ v) => v.result !== true);
-  const unmet = (one.matchConditions || []).length > 0;
-  const sign = unmet ? 'skip' : failed ? 'deny' : (one.mutations || []).length ? 'change' : 'allow';
+    !!checked.error ||
+    (checked.validations || []).some((/** @type {any} */ v) => v.result !== true);
+  const unmet = (checked.matchConditions || []).length > 0;
+  const sign = unmet
+    ? 'skip'
+    : failed
+      ? 'deny'
+      : (checked.mutations || []).length
+        ? 'change'
+        : 'allow';
   const blocks = [
-    h(one.policy, sign, sign),
+    h(checked.policy, sign, sign),
     facts([
-      [words.t('fact.policyBinding'), one.binding],
-      [words.t('fact.params'), one.params],
-      ...Object.entries(one.variables || {}).map(
+      [words.t('fact.policyBinding'), checked.binding],
+      [words.t('fact.params'), checked.params],
+      ...Object.entries(checked.variables || {}).map(
         ([name, value]) => /** @type {[string, any]} */ ([`variables.${name}`, show(value)]),
       ),
-      ...Object.entries(one.auditAnnotations || {}).map(
+      ...Object.entries(checked.auditAnnotations || {}).map(
         ([name, value]) => /** @type {[string, any]} */ ([name, show(value)]),
       ),
     ]),
   ];
   const items = [
-    ...(one.matchConditions || []).map((/** @type {any} */ c) => expression(c, 'skip', words)),
-    ...(one.validations || []).map((/** @type {any} */ v) =>
+    ...(checked.matchConditions || []).map((/** @type {any} */ c) => expression(c, 'skip', words)),
+    ...(checked.validations || []).map((/** @type {any} */ v) =>
       expression(v, v.result === true ? 'allow' : 'deny', words),
     ),
-    ...(one.mutations || []).map((/** @type {any} */ m) =>
+    ...(checked.mutations || []).map((/** @type {any} */ m) =>
       expression(m, m.error ? 'deny' : 'change', words),
     ),
   ];
   if (items.length) blocks.push({ type: 'rules', items });
-  if (one.error) blocks.push(said(one.error));
+  if (checked.error) blocks.push(said(checked.error));
   return blocks;
 }
 
-/** @param {any} one @param {string} verdict @param {Words} words */
-function expression(one, verdict, words) {
-  const value = one.result === undefined ? '' : words.t('asked.is', { value: show(one.result) });
-  const small = [value, one.message || one.error || ''].filter(Boolean).join(' · ');
-  const text = typeof one === 'string' ? one : one.expression || one.name || '';
+/** @param {any} evaluated @param {string} verdict @param {Words} words */
+function expression(evaluated, verdict, words) {
+  const value =
+    evaluated.result === undefined ? '' : words.t('asked.is', { value: show(evaluated.result) });
+  const small = [value, evaluated.message || evaluated.error || ''].filter(Boolean).join(' · ');
+  const text =
+    typeof evaluated === 'string' ? evaluated : evaluated.expression || evaluated.name || '';
   return {
     verdict,
     title: [{ text, as: /** @type {'code'} */ ('code') }],

@@ -60,8 +60,8 @@ export const whyTab = (words, why, what) =>
  * @returns {import('./index.js').Explanation}
  */
 export function explanation(parts) {
-  const [raw] = parts.tabs.filter((one) => one.id === 'raw');
-  const tabs = parts.tabs.filter((one) => one !== raw);
+  const [raw] = parts.tabs.filter((tab) => tab.id === 'raw');
+  const tabs = parts.tabs.filter((tab) => tab !== raw);
   return { voice: parts.title, source: '', ...parts, tabs, raw: raw?.blocks || [] };
 }
 

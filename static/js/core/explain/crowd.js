@@ -25,7 +25,7 @@ function wantedPods(state) {
   let wanted = 0;
   for (const resource of OWNERS)
     for (const { namespace, object } of objectsOf(state, resource).values()) {
-      const isOwned = (object.metadata.ownerReferences || []).some((one) => one.controller);
+      const isOwned = (object.metadata.ownerReferences || []).some((owner) => owner.controller);
       if (namespace !== 'kube-system' && !isOwned) wanted += wantedOf(object);
     }
   return wanted + podsOf(state).filter((pod) => !pod.system && !pod.owner).length;

@@ -24,18 +24,10 @@ export function explainCycle(model, span, words) {
     crumb: words.t('crumb.cycle', { number: cycle.number, pod: name }),
     title: titleOf(model, cycle, result, words),
     tabs: [
-      whyTab(
-        words,
-        whyBlocks(model, cycle, result, words),
-        pluginBlocks(component, words),
-      ),
+      whyTab(words, whyBlocks(model, cycle, result, words), pluginBlocks(component, words)),
       tab(words, 'whynot', whyNotBlocks(cycle, words)),
       tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
-      tab(
-        words,
-        'raw',
-        span.records.filter((r) => r.kind === 'schedule').map(json),
-      ),
+      tab(words, 'raw', span.records.filter((r) => r.kind === 'schedule').map(json)),
     ],
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, component.source || ''),
@@ -242,12 +234,12 @@ function changeBlocks(model, cycle, words) {
     } else {
       const code = (schedulerPlugin(model.index, plugin)?.remedy || '').replace('{node}', node);
       const small = `cycle.way.${plugin}`;
-      if (code && !items.some((one) => one.code === code))
+      if (code && !items.some((entry) => entry.code === code))
         items.push({ code, small: words.has(small) ? words.t(small, { node }) : '' });
     }
   }
   const { plugins = [] } = componentOf(model.index, 'scheduler');
-  const preempts = plugins.find((one) => one.post_filters);
+  const preempts = plugins.find((plugin) => plugin.post_filters);
   if (preempts?.remedy && cycle.preemption && !cycle.preemption.node)
     items.push({ code: preempts.remedy, small: words.t(`cycle.way.${preempts.name}`) });
   return items.length ? [h(words.t('why.change')), { type: 'ways', items }] : [];

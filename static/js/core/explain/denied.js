@@ -106,8 +106,8 @@ function authorizationWhy(detail, params, words) {
   if (items.length) blocks.push({ type: 'rules', items: items.slice(-4) });
   const rbac = (detail.tries || []).find((/** @type {any} */ t) => t.detail?.smallest_rule)?.detail;
   if (rbac?.read) blocks.push(readFrom(rbac.read, words));
-  for (const one of detail.tries || [])
-    if (one.detail?.review) blocks.push(...authorizerBlocks(one, words));
+  for (const attempt of detail.tries || [])
+    if (attempt.detail?.review) blocks.push(...authorizerBlocks(attempt, words));
   const rule = rbac?.smallest_rule;
   blocks.push(
     h(words.t('denied.smallest'), 'allow', 'allow'),

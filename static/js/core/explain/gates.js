@@ -35,7 +35,7 @@ const UNKNOWN = Object.freeze({
  */
 export function explainGate(model, span, gate, words, plugin = 0) {
   const rows = gateRows(model.index, span, model.state.seq, model.state.held);
-  const row = rows.find((one) => one.gate === gate) || { ...UNKNOWN, gate };
+  const row = rows.find((candidate) => candidate.gate === gate) || { ...UNKNOWN, gate };
   const denier = row.verdict === 'deny' && row.plugins.find((r) => r.verdict === 'deny');
   const record = (plugin ? row.plugins.find((r) => r.seq === plugin) : denier) || row.record;
   const verdict = record ? record.verdict : 'wait';
@@ -160,16 +160,19 @@ function gateWhy(index, row, params, words) {
  */
 function pluginList(index, row, words) {
   const list = admissionOrder(index, row.gate, row.plugins);
-  const item = (/** @type {any} */ one) => ({
-    verdict: one.said ? one.said.verdict : 'wait',
+  const item = (/** @type {any} */ plugin) => ({
+    verdict: plugin.said ? plugin.said.verdict : 'wait',
     title: [
-      { text: one.name, as: /** @type {'b'} */ ('b') },
-      { text: one.label ? ` · ${classText(one.label, words)}` : '', as: /** @type {''} */ ('') },
+      { text: plugin.name, as: /** @type {'b'} */ ('b') },
+      {
+        text: plugin.label ? ` · ${classText(plugin.label, words)}` : '',
+        as: /** @type {''} */ (''),
+      },
     ],
-    small: one.said ? words.said(one.said.why || '') : words.t('reason.notYet'),
+    small: plugin.said ? words.said(plugin.said.why || '') : words.t('reason.notYet'),
   });
-  const spoke = list.filter((one) => one.said && one.said.verdict !== 'skip');
-  const silent = list.filter((one) => !spoke.includes(one));
+  const spoke = list.filter((plugin) => plugin.said && plugin.said.verdict !== 'skip');
+  const silent = list.filter((plugin) => !spoke.includes(plugin));
   /** @type {Block[]} */ const blocks = [];
   if (spoke.length) blocks.push({ type: 'rules', items: spoke.map(item) });
   if (silent.length)
@@ -262,16 +265,9 @@ export function explainRequest(model, span, words) {
     crumb: crumb(model, span, '', words),
     title: words.t(isBinding && close && write ? 'request.bound' : key, what),
     tabs: [
-      whyTab(
-        words,
-        answeredBlocks(model, span, write, words),
-        requestFacts(model, span, words),
-      ),
+      whyTab(words, answeredBlocks(model, span, write, words), requestFacts(model, span, words)),
       tab(words, 'steps', stepBlocks(model, span, '', words)),
-      tab(words, 'object', [
-        ...formBlocks(span, ''),
-        ...objectBlocks(model, span, null, words),
-      ]),
+      tab(words, 'object', [...formBlocks(span, ''), ...objectBlocks(model, span, null, words)]),
       tab(words, 'raw', [json(span.open), ...(close ? [json(close)] : [])]),
     ],
     badge: words.t('badge.modelled'),
@@ -300,8 +296,7 @@ function answeredBlocks(model, span, write, words) {
   blocks.push(p(words, 'request.wrote', { rev: String(write.rev), key: write.key }));
   const lines = before ? difference(before.object, write.object, 1) : [];
   if (lines.length) blocks.push({ type: 'diff', lines });
-  const woken = (model.index.caused.get(write.rev) || [])
-    .map((seq) => model.index.spans.get(seq));
+  const woken = (model.index.caused.get(write.rev) || []).map((seq) => model.index.spans.get(seq));
   if (woken.length) {
     blocks.push(h(words.t('request.woke')), {
       type: 'links',

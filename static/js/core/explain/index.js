@@ -74,9 +74,9 @@ import { sayMore } from './more.js';
 export function explain(model, words) {
   const chosen = model.selected && explainSelected(model, model.selected, words);
   if (chosen) return chosen;
-  const said = explainMoment(model, words);
+  const moment = explainMoment(model, words);
   const title = model.more ? sayMore(model, words) : '';
-  return title ? { ...said, title, voice: title } : said;
+  return title ? { ...moment, title, voice: title } : moment;
 }
 
 /** @param {Model} model @param {Selected} selected @param {Words} words */

@@ -58,8 +58,8 @@ function small(
   const listed = model.index.facts.listed.get(`${process} ${resource}`);
   const rev = reached(model, component, resource);
   const [whose, ...events] = handlersOf(model, component, resource) || [];
-  const told = events.map((event) => words.t(`informers.${event}`));
-  const when = told.join(words.t('informers.comma'));
+  const names = events.map((event) => words.t(`informers.${event}`));
+  const when = names.join(words.t('informers.comma'));
   return [
     listed ? words.t('informers.list', { listed }) : '',
     rev ? words.t('informers.watch', { rev: String(rev) }) : '',
@@ -81,11 +81,11 @@ function reached(
     if (!newest || write.rev > newest.rev) newest = write;
   const { records = [] } = (newest && index.spans.get(newest.span)) || {};
   const brought = records.find(
-    (one) =>
-      one.kind === 'watch' &&
-      one.rev === newest?.rev &&
-      one.seq <= state.seq &&
-      one.to.includes(component),
+    (record) =>
+      record.kind === 'watch' &&
+      record.rev === newest?.rev &&
+      record.seq <= state.seq &&
+      record.to.includes(component),
   );
   return brought ? newest?.rev : 0;
 }
@@ -99,7 +99,7 @@ function lookups(
   /** @type {Span} */ work,
   /** @type {Words} */ words,
 ) {
-  const done = work.records.find((one) => one.kind === 'done' && one.seq <= state.seq);
+  const done = work.records.find((record) => record.kind === 'done' && record.seq <= state.seq);
   const looked = done && /** @type {import('../../types.js').DoneRecord} */ (done).looked;
   const asked = work.requests
     .map((seq) => /** @type {Span} */ (index.spans.get(seq)))
@@ -107,7 +107,7 @@ function lookups(
   return [
     h(words.t('informers.lookups')),
     looked?.length
-      ? { type: 'rules', items: looked.map((one) => lookup(one, words)) }
+      ? { type: 'rules', items: looked.map((lookedUp) => lookup(lookedUp, words)) }
       : p(words, notLooked(done, looked)),
     asked.length
       ? p(words, 'informers.asked', { n: asked.length })
@@ -116,13 +116,13 @@ function lookups(
 }
 
 /** @param {import('../../types.js').LookedUp} looked @param {Words} words */
-function lookup([resource, how, times, found], words) {
+function lookup([resource, how, times, hits], words) {
   const key = { '': 'informers.byKey', '*': 'informers.whole' }[how] || 'informers.byIndex';
-  const said = words.t(key, { n: times, index: how, found });
+  const text = words.t(key, { n: times, index: how, found: hits });
   return {
     verdict: 'allow',
     title: [{ text: pluralOf(resource), as: /** @type {'b'} */ ('b') }],
-    small: `${said} ${words.t('informers.fromCache')}`,
+    small: `${text} ${words.t('informers.fromCache')}`,
   };
 }
 

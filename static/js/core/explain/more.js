@@ -15,7 +15,7 @@ export function sayMore({ index, current }, words) {
   if (span?.type !== 'request') return '';
   const sort = sortOf(index, span.open, span);
   const same = index.requests.filter(
-    (one) => one.roots.includes(root) && sortOf(index, one.open, one) === sort,
+    (span) => span.roots.includes(root) && sortOf(index, span.open, span) === sort,
   );
   const n = same.length - 1;
   const { verb, resource, subresource } = span.open;

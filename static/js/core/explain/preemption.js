@@ -37,14 +37,16 @@ export function preemptionBlocks({ preemption }, words) {
 function candidateTable(candidates, words) {
   return /** @type {Block} */ ({
     type: 'table',
-    head: ['node', 'leave', 'highest', 'violations'].map((one) => words.t(`cycle.preempt.${one}`)),
+    head: ['node', 'leave', 'highest', 'violations'].map((column) =>
+      words.t(`cycle.preempt.${column}`),
+    ),
     rows: candidates
       .slice(0, SHOWN_MAX)
-      .map((one) => [
-        one.node,
-        one.victims.map(nameOf).join(', '),
-        String(one.highest),
-        String(one.violations),
+      .map((candidate) => [
+        candidate.node,
+        candidate.victims.map(nameOf).join(', '),
+        String(candidate.highest),
+        String(candidate.violations),
       ]),
   });
 }

@@ -77,9 +77,9 @@ function askedTree(parts, tries, words) {
 
 /** A union says what the one of its members said that decided. */
 function groupVerdict(/** @type {string[]} */ names, /** @type {Map<string, any>} */ answers) {
-  const found = names.map((name) => answers.get(name)?.verdict).filter(Boolean);
-  for (const verdict of ['allow', 'deny']) if (found.includes(verdict)) return verdict;
-  return found.length ? 'skip' : 'wait';
+  const verdicts = names.map((name) => answers.get(name)?.verdict).filter(Boolean);
+  for (const verdict of ['allow', 'deny']) if (verdicts.includes(verdict)) return verdict;
+  return verdicts.length ? 'skip' : 'wait';
 }
 
 /**
@@ -169,13 +169,13 @@ function authorization(row, _, words) {
         small: t.error ? `${t.why || ''} (${t.error})` : t.why || '',
       })),
     });
-  for (const one of tries) blocks.push(...authorizerBlocks(one, words));
+  for (const attempt of tries) blocks.push(...authorizerBlocks(attempt, words));
   return blocks;
 }
 
 /** What an authorizer went by: a rule and its binding, or what it was told. */
-export function authorizerBlocks(/** @type {any} */ one, /** @type {Words} */ words) {
-  const { detail = {} } = one;
+export function authorizerBlocks(/** @type {any} */ attempt, /** @type {Words} */ words) {
+  const { detail = {} } = attempt;
   /** @type {Block[]} */ const blocks = [];
   if (detail.rule) {
     blocks.push(
@@ -191,7 +191,7 @@ export function authorizerBlocks(/** @type {any} */ one, /** @type {Words} */ wo
   if (detail.read) blocks.push(readFrom(detail.read, words));
   if (detail.review) {
     blocks.push(
-      h(words.t('reason.webhookAsked', { name: one.name })),
+      h(words.t('reason.webhookAsked', { name: attempt.name })),
       facts([
         [words.t('fact.by'), detail.by],
         [words.t('fact.fromCache'), detail.cached ? words.t('fact.yes') : ''],

@@ -37,9 +37,9 @@ function podsOfRoot(model) {
   const key = `${open.resource}/${open.namespace || ''}/${root ? nameOf(model.index, root) : ''}`;
   const item = ownerTree(model.state, open.namespace || 'default').find((i) => i.key === key);
   const keys = new Set();
-  const walk = (/** @type {any} */ one) => {
-    keys.add(one.key);
-    one.kids.forEach(walk);
+  const walk = (/** @type {any} */ branch) => {
+    keys.add(branch.key);
+    branch.kids.forEach(walk);
   };
   if (item) walk(item);
   return podsOf(model.state).filter((pod) => keys.has(pod.key));
@@ -103,9 +103,7 @@ export function explainRest(model, words) {
  * @param {import('../text/words.js').Words} words @returns {[string, string|number][]}
  */
 function countsOf(model, root, words) {
-  const mine = model.index.requests.filter(
-    (r) => r.cls === 'change' && r.roots.includes(root.seq),
-  );
+  const mine = model.index.requests.filter((r) => r.cls === 'change' && r.roots.includes(root.seq));
   return [
     [words.t('rest.requests'), mine.length],
     [words.t('rest.revisions'), `${firstRev(root)} – ${lastRev(model)}`],

@@ -27,30 +27,30 @@ const KNOWN = [
 // more rows than this are folded
 const ROWS_MAX = 24;
 
-/** @param {any} told @param {Words} words @returns {Block[]} */
-export function startupBlocks(told, words) {
-  if (!told || !Object.keys(told).length) return [p(words, 'startup.empty')];
+/** @param {any} startup @param {Words} words @returns {Block[]} */
+export function startupBlocks(startup, words) {
+  if (!startup || !Object.keys(startup).length) return [p(words, 'startup.empty')];
   /** @type {Block[]} */ const blocks = [p(words, 'startup.intro')];
-  if (told.servers) blocks.push(h(words.t('startup.servers')), list(told.servers));
-  if (told.config) blocks.push(h(words.t('startup.config')), list(told.config));
-  if (told.gates) blocks.push(h(words.t('startup.gates')), gateList(told.gates, words));
-  if (told.authentication) blocks.push(...authenticators(told.authentication, words));
-  if (told.authorization)
+  if (startup.servers) blocks.push(h(words.t('startup.servers')), list(startup.servers));
+  if (startup.config) blocks.push(h(words.t('startup.config')), list(startup.config));
+  if (startup.gates) blocks.push(h(words.t('startup.gates')), gateList(startup.gates, words));
+  if (startup.authentication) blocks.push(...authenticators(startup.authentication, words));
+  if (startup.authorization)
     blocks.push(
       h(words.t('startup.authorization')),
       p(words, 'startup.authorizationWhat'),
-      list(told.authorization),
+      list(startup.authorization),
     );
-  for (const [phase, plugins] of Object.entries(told.admission || {}))
+  for (const [phase, plugins] of Object.entries(startup.admission || {}))
     blocks.push(...pluginBlocks(phase, plugins, words));
-  for (const name of Object.keys(told)) {
+  for (const name of Object.keys(startup)) {
     if (KNOWN.includes(name)) continue;
     const key = `startup.${name}`;
     const title = words.has(key) ? words.t(key) : name;
-    if (isLong(told[name])) blocks.push(table(title, told[name]));
-    else blocks.push(h(title), list(told[name]));
+    if (isLong(startup[name])) blocks.push(table(title, startup[name]));
+    else blocks.push(h(title), list(startup[name]));
   }
-  if (told.likeness) blocks.push(...likeness(told.likeness, words));
+  if (startup.likeness) blocks.push(...likeness(startup.likeness, words));
   return blocks;
 }
 
@@ -146,7 +146,7 @@ function list(value) {
 
 /** @param {any} value @param {number} depth @returns {import('./index.js').TreeLine[]} */
 function lines(value, depth) {
-  if (Array.isArray(value)) return value.flatMap((one) => line(one, depth));
+  if (Array.isArray(value)) return value.flatMap((item) => line(item, depth));
   return Object.entries(value || {}).flatMap(([name, below]) =>
     below && typeof below === 'object'
       ? [treeItem(depth, name, 'podNew'), ...lines(below, depth + 1)]
@@ -154,16 +154,17 @@ function lines(value, depth) {
   );
 }
 
-/** @param {any} one @param {number} depth @returns {import('./index.js').TreeLine[]} */
-function line(one, depth) {
-  if (one === null || typeof one !== 'object') return [treeItem(depth, String(one), 'podRun')];
-  if (Array.isArray(one)) {
-    const [name, ...rest] = one;
+/** @param {any} value @param {number} depth @returns {import('./index.js').TreeLine[]} */
+function line(value, depth) {
+  if (value === null || typeof value !== 'object')
+    return [treeItem(depth, String(value), 'podRun')];
+  if (Array.isArray(value)) {
+    const [name, ...rest] = value;
     if (typeof rest[0] === 'boolean') return [treeItem(depth, name, rest[0] ? 'allow' : 'skip')];
     return [treeItem(depth, String(name), 'podRun', rest.map(text).join(' · '))];
   }
-  const { name, of, ...more } = one;
-  if (!name) return lines(one, depth);
+  const { name, of, ...more } = value;
+  if (!name) return lines(value, depth);
   const below = of ? lines(of, depth + 1) : [];
   return [treeItem(depth, name, of ? 'podNew' : 'podRun', pairs(more)), ...below];
 }

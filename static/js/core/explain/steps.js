@@ -35,7 +35,7 @@ const OPS = { create: 'create', delete: 'delete', deletecollection: 'delete' };
 /** What could be made to fail: a write like this one. @param {Span} span @returns {Block} */
 function faultOf(span) {
   const { verb, resource } = /** @type {any} */ (span.open);
-  const write = /** @type {any} */ (span.records.findLast((one) => one.kind === 'write'));
+  const write = /** @type {any} */ (span.records.findLast((record) => record.kind === 'write'));
   const op = write ? write.op : /** @type {any} */ (OPS)[verb] || 'update';
   return { type: 'fault', resource: write ? write.resource : resource, op };
 }

@@ -64,10 +64,7 @@ function titleKey(stream) {
  */
 function whyBlocks(stream, params, words) {
   const { detail, state, word } = stream;
-  /** @type {Block[]} */ const blocks = [
-    p(words, wayKey(stream), params),
-    way(stream, words),
-  ];
+  /** @type {Block[]} */ const blocks = [p(words, wayKey(stream), params), way(stream, words)];
   if (detail.why) blocks.push(said(`${detail.why[0].toUpperCase()}${detail.why.slice(1)}.`));
   blocks.push(
     h(words.t('stream.agreed')),
@@ -96,7 +93,8 @@ function whyBlocks(stream, params, words) {
         [words.t('fact.httpCode'), detail.code],
       ]),
     );
-  const isEmpty = (/** @type {Block|undefined} */ one) => one?.type === 'facts' && !one.rows.length;
+  const isEmpty = (/** @type {Block|undefined} */ block) =>
+    block?.type === 'facts' && !block.rows.length;
   return blocks.filter((block, i) => !isEmpty(block) && !isEmpty(blocks[i + 1]));
 }
 

@@ -34,7 +34,9 @@ export function outcomeOf(state, write) {
   const make = BY_RESOURCE[write.resource];
   const { deletionTimestamp, finalizers = [] } = write.object.metadata;
   if (deletionTimestamp && write.resource !== 'namespaces') {
-    const held = finalizers.filter((/** @type {string} */ one) => !OWN_FINALIZERS.includes(one));
+    const held = finalizers.filter(
+      (/** @type {string} */ finalizer) => !OWN_FINALIZERS.includes(finalizer),
+    );
     if (held.length) return outcome(write, 'unmet', 'held', { finalizers: held.join(', ') });
     const isVictim = condition(write, 'DisruptionTarget')?.reason === 'PreemptionByScheduler';
     return outcome(write, 'underway', isVictim ? 'podPreempted' : 'deleting');
@@ -60,7 +62,7 @@ const OWN_FINALIZERS = ['foregroundDeletion', 'orphan'];
 
 /** @param {WriteRecord} write @param {string} type */
 const condition = ({ object }, type) =>
-  (object.status?.conditions || []).find((/** @type {any} */ one) => one.type === type);
+  (object.status?.conditions || []).find((/** @type {any} */ condition) => condition.type === type);
 
 /** Whether a pod is not as wanted. @param {State} state @param {string} key */
 export function isBroken(state, key) {
@@ -78,9 +80,9 @@ function podOutcome(write, state) {
   if (broken) return broken;
   const of = (spec.containers || []).length;
   const list = status.containerStatuses || [];
-  const n = list.filter((/** @type {any} */ one) => one.ready).length;
+  const n = list.filter((/** @type {any} */ container) => container.ready).length;
   if (condition(write, 'Ready')?.status === 'True') {
-    const again = list.find((/** @type {any} */ one) => one.restartCount);
+    const again = list.find((/** @type {any} */ container) => container.restartCount);
     return again
       ? outcome(write, 'met', 'podAgain', { n, of, times: again.restartCount })
       : outcome(write, 'met', 'podReady', { n, of });
@@ -88,7 +90,7 @@ function podOutcome(write, state) {
   const node = status.nominatedNodeName;
   const waits = node ? 'podNominated' : 'podStored';
   if (!spec.nodeName) return outcome(write, 'underway', waits, { node });
-  const runs = list.some((/** @type {any} */ one) => one.state?.running);
+  const runs = list.some((/** @type {any} */ container) => container.state?.running);
   return outcome(write, 'underway', runs ? 'podUnready' : 'podStarts', { n, of });
 }
 
@@ -113,12 +115,12 @@ function deploymentOutcome(write, state) {
   const { spec = {}, status = {}, metadata } = write.object;
   const of = spec.replicas ?? 1;
   const seen = (status.observedGeneration || 0) >= (metadata.generation || 0);
-  const sets = [...objectsOf(state, 'replicasets.apps').values()].filter((one) =>
-    (one.object.metadata.ownerReferences || []).some((owner) => owner.uid === metadata.uid),
+  const sets = [...objectsOf(state, 'replicasets.apps').values()].filter((set) =>
+    (set.object.metadata.ownerReferences || []).some((owner) => owner.uid === metadata.uid),
   );
-  const uids = sets.map((one) => one.object.metadata.uid);
+  const uids = sets.map((set) => set.object.metadata.uid);
   const [newest] = sets.sort((a, b) => revisionOf(b) - revisionOf(a));
-  const old = sets.reduce((sum, one) => sum + (one.object.status?.replicas || 0), 0);
+  const old = sets.reduce((sum, set) => sum + (set.object.status?.replicas || 0), 0);
   const n = newest?.object.status?.readyReplicas || 0;
   const params = { n, of, old: old - (newest?.object.status?.replicas || 0) };
   if (seen && n === of && status.replicas === of && status.availableReplicas === of)
@@ -194,7 +196,7 @@ function autoscalerOutcome(write) {
   const { status = {} } = write.object;
   const able = condition(write, 'AbleToScale');
   const active = condition(write, 'ScalingActive');
-  const bad = [able, active].find((one) => one?.status === 'False');
+  const bad = [able, active].find((condition) => condition?.status === 'False');
   if (bad?.reason === 'ScalingDisabled') return outcome(write, 'met', 'scalingOff');
   if (bad && /metrics API/.test(bad.message || '')) return outcome(write, 'unmet', 'noMetrics');
   if (bad) return outcome(write, 'unmet', 'notScaling', { message: short(bad.message) });
@@ -211,11 +213,11 @@ function claimOutcome(write, state) {
   if (status.phase === 'Lost') return outcome(write, 'unmet', 'claimLost', { volume });
   const name = spec.storageClassName;
   if (!name) return outcome(write, 'unmet', 'claimNoClass');
-  const found = objectsOf(state, 'storageclasses.storage.k8s.io').get(
+  const storageClass = objectsOf(state, 'storageclasses.storage.k8s.io').get(
     objectKey('storageclasses.storage.k8s.io', '', name),
   );
-  if (!found) return outcome(write, 'unmet', 'claimClassMissing', { class: name });
-  const waits = found.object.volumeBindingMode === 'WaitForFirstConsumer';
+  if (!storageClass) return outcome(write, 'unmet', 'claimClassMissing', { class: name });
+  const waits = storageClass.object.volumeBindingMode === 'WaitForFirstConsumer';
   return outcome(write, 'underway', waits ? 'claimWaits' : 'claimPending', { class: name });
 }
 
@@ -224,8 +226,8 @@ function namespaceOutcome(write, state) {
   if (!write.object.metadata.deletionTimestamp) return outcome(write, 'met', 'there');
   const left = [];
   for (const [resource, map] of state.objects)
-    for (const one of map.values())
-      if (one.namespace === write.name && !one.beat) {
+    for (const other of map.values())
+      if (other.namespace === write.name && !other.beat) {
         left.push(resource);
         break;
       }
@@ -277,26 +279,26 @@ export function summaryOf(state) {
       count += 1;
       const owned = (metadata.ownerReferences || []).some((owner) => owner.controller);
       if (owned && resource !== 'nodes') continue;
-      const one = outcomeOf(state, write);
-      if (one.state === 'unmet') unmet.push(one);
-      if (one.state === 'underway') settled = false;
+      const outcome = outcomeOf(state, write);
+      if (outcome.state === 'unmet') unmet.push(outcome);
+      if (outcome.state === 'underway') settled = false;
     }
-  const found = { unmet, count, settled };
-  asked = { state, rev: state.rev, found };
-  return found;
+  const summary = { unmet, count, settled };
+  asked = { state, rev: state.rev, found: summary };
+  return summary;
 }
 
 /**
  * The sentence of an outcome.
- * @param {Outcome} one @param {import('../text/words.js').Words} words
+ * @param {Outcome} outcome @param {import('../text/words.js').Words} words
  * @param {number} now  ms since 1970
  * @returns {string}
  */
-export function sayOutcome(one, words, now) {
-  const text = words.t(one.key, one.params);
-  const because = one.because ? words.t(one.because.key, one.because.params) : '';
+export function sayOutcome(outcome, words, now) {
+  const text = words.t(outcome.key, outcome.params);
+  const because = outcome.because ? words.t(outcome.because.key, outcome.because.params) : '';
   const parts = because ? words.t('outcome.because', { text, because }) : text;
-  const wait = one.next - now;
+  const wait = outcome.next - now;
   if (wait < 1000) return parts;
   const time = duration(Math.round(wait / 1000) * 1e6);
   return words.t('outcome.next', { text: parts, time });
@@ -308,28 +310,28 @@ export function sayOutcome(one, words, now) {
  */
 export function failedAt(index, write) {
   const step = (index.steps.get(write.key) || []).findLast(
-    (one) => /** @type {any} */ (one).state === 'fail',
+    (record) => /** @type {any} */ (record).state === 'fail',
   );
   const tried = index.cycles.get(write.key)?.at(-1);
   const refused = tried?.records.find(
-    (one) => one.kind === 'schedule' && one.phase === 'fail',
+    (record) => record.kind === 'schedule' && record.phase === 'fail',
   );
   return Math.max(step?.seq || 0, refused?.seq || 0) || write.seq;
 }
 
 /**
  * Since when it is as it is, virtual µs. What is not as wanted may have been under way in between.
- * @param {import('../trace/index.js').Index} index @param {State} state @param {Outcome} one
+ * @param {import('../trace/index.js').Index} index @param {State} state @param {Outcome} outcome
  */
-export function sinceOf(index, state, one) {
-  const { write } = one.because || one;
+export function sinceOf(index, state, outcome) {
+  const { write } = outcome.because || outcome;
   const history = index.histories.get(write.key) || [];
   let since = write.t;
   for (let i = history.length - 1; i >= 0 && i > history.length - LOOK_BACK; i -= 1) {
     if (history[i].op === 'delete') break;
     const then = outcomeOf(state, history[i]).state;
-    if (then === one.state) since = history[i].t;
-    else if (then === 'met' || one.state === 'met') break;
+    if (then === outcome.state) since = history[i].t;
+    else if (then === 'met' || outcome.state === 'met') break;
   }
   return since;
 }

@@ -178,13 +178,13 @@ function orderedBoard(/** @type {State} */ state, /** @type {WriteRecord} */ wri
 /** Of the templates of a StatefulSet. @param {State} state @param {WriteRecord} write */
 function claimsBelow(state, { name, namespace, object }) {
   const names = (object.spec?.volumeClaimTemplates || []).map(
-    (/** @type {any} */ one) => `${one.metadata.name}-${name}-`,
+    (/** @type {any} */ template) => `${template.metadata.name}-${name}-`,
   );
   return [...objectsOf(state, CLAIMS).values()]
-    .filter((one) => one.namespace === namespace)
-    .filter((one) => names.some((/** @type {string} */ start) => one.name.startsWith(start)))
+    .filter((claim) => claim.namespace === namespace)
+    .filter((claim) => names.some((/** @type {string} */ start) => claim.name.startsWith(start)))
     .sort((a, b) => compareNames(a.name, b.name))
-    .map((one) => item(state, one, 'kinds.phase', { phase: one.object.status?.phase || '' }));
+    .map((claim) => item(state, claim, 'kinds.phase', { phase: claim.object.status?.phase || '' }));
 }
 
 /** @param {State} state @param {WriteRecord} write @returns {Board} */
@@ -197,7 +197,12 @@ function replicasBoard(state, write) {
       pair('replicas', of, status.readyReplicas || 0),
       pair('available', of, status.availableReplicas || 0),
     ],
-    parts: [part('pods', podsBelow(state, write).map((pod) => podItem(pod)))],
+    parts: [
+      part(
+        'pods',
+        podsBelow(state, write).map((pod) => podItem(pod)),
+      ),
+    ],
   };
 }
 
@@ -240,18 +245,21 @@ function autoscalerBoard(state, write) {
       part(
         'target',
         everyObject(state)
-          .filter((one) => one.namespace === write.namespace && one.name === target.name)
-          .filter((one) => kindOf(one.resource) === target.kind)
-          .map((one) => item(state, one, 'kinds.is', { kind: target.kind })),
+          .filter(
+            (candidate) =>
+              candidate.namespace === write.namespace && candidate.name === target.name,
+          )
+          .filter((candidate) => kindOf(candidate.resource) === target.kind)
+          .map((candidate) => item(state, candidate, 'kinds.is', { kind: target.kind })),
       ),
       part(
         'conditions',
-        conditions.map((/** @type {any} */ one) => ({
+        conditions.map((/** @type {any} */ condition) => ({
           key: '',
-          name: one.type,
-          sign: one.status === 'True' ? 'allow' : 'deny',
+          name: condition.type,
+          sign: condition.status === 'True' ? 'allow' : 'deny',
           note: 'kinds.says',
-          params: { reason: one.reason || '', message: one.message || '' },
+          params: { reason: condition.reason || '', message: condition.message || '' },
         })),
       ),
     ],
@@ -263,10 +271,10 @@ function metricPair(metric, current) {
   const type = `${metric.type[0].toLowerCase()}${metric.type.slice(1)}`;
   const { name = metric[type]?.metric?.name || metric.type, target = {} } = metric[type] || {};
   const is = current?.[type]?.current || {};
-  const shown = (/** @type {any} */ one) =>
-    one.averageUtilization === undefined
-      ? one.averageValue || one.value || '–'
-      : `${one.averageUtilization} %`;
+  const shown = (/** @type {any} */ value) =>
+    value.averageUtilization === undefined
+      ? value.averageValue || value.value || '–'
+      : `${value.averageUtilization} %`;
   const known = current && shown(is) !== '–';
   const sign = known ? '' : 'deny';
   return { label: name, wanted: shown(target), is: known ? shown(is) : '–', sign };
@@ -291,7 +299,10 @@ function claimBoard(state, write) {
     ],
     parts: [
       part('volume', volume ? [volumeItem(state, volume)] : []),
-      part('users', users.map((pod) => podItem(pod))),
+      part(
+        'users',
+        users.map((pod) => podItem(pod)),
+      ),
     ],
   };
 }
@@ -303,7 +314,9 @@ const volumeItem = (state, write) =>
 /** @param {State} state @param {string} key  of a pod @param {string} claim */
 function uses(state, key, claim) {
   const { volumes = [] } = objectsOf(state, 'pods').get(key)?.object.spec || {};
-  return volumes.some((/** @type {any} */ one) => one.persistentVolumeClaim?.claimName === claim);
+  return volumes.some(
+    (/** @type {any} */ volume) => volume.persistentVolumeClaim?.claimName === claim,
+  );
 }
 
 /** @param {State} state @param {WriteRecord} write @returns {Board} */
@@ -338,16 +351,16 @@ function namespaceBoard(/** @type {State} */ state, /** @type {WriteRecord} */ w
   const goes = !!metadata.deletionTimestamp;
   /** @type {Pair[]} */ const pairs = [];
   /** @type {Item[]} */ const unmet = [];
-  const inside = everyObject(state).filter((one) => one.namespace === write.name);
-  for (const resource of new Set(inside.map((one) => one.resource))) {
-    const own = inside.filter((one) => one.resource === resource);
+  const inside = everyObject(state).filter((member) => member.namespace === write.name);
+  for (const resource of new Set(inside.map((member) => member.resource))) {
+    const own = inside.filter((member) => member.resource === resource);
     if (resource === 'events') continue;
-    const bad = own.filter((one) => outcomeOf(state, one).state !== 'met');
+    const bad = own.filter((member) => outcomeOf(state, member).state !== 'met');
     const is = goes ? own.length : own.length - bad.length;
     const wanted = goes ? 0 : own.length;
     const sign = is === wanted ? 'allow' : 'work';
     pairs.push({ label: kindOf(resource), wanted: String(wanted), is: String(is), sign });
-    unmet.push(...bad.map((one) => item(state, one, 'kinds.is', { kind: kindOf(resource) })));
+    unmet.push(...bad.map((member) => item(state, member, 'kinds.is', { kind: kindOf(resource) })));
   }
   pairs.sort((a, b) => (a.label < b.label ? -1 : 1));
   const kept = goes ? spec.finalizers || [] : [];
@@ -359,7 +372,13 @@ function namespaceBoard(/** @type {State} */ state, /** @type {WriteRecord} */ w
         'finalizers',
         kept.map((/** @type {string} */ name) => ({ ...NOTHING, name, sign: 'hold' })),
       ),
-      part('events', newest(eventsOf(state).filter((one) => one.namespace === write.name), state)),
+      part(
+        'events',
+        newest(
+          eventsOf(state).filter((event) => event.namespace === write.name),
+          state,
+        ),
+      ),
     ],
   };
 }
@@ -370,7 +389,7 @@ const NOTHING = { key: '', sign: '', note: '', params: {} };
 function eventBoard(state, write) {
   const { type, reason, message, count, involvedObject: about = {}, source } = write.object;
   const object = everyObject(state).find(
-    (one) => about.uid && one.object.metadata.uid === about.uid,
+    (candidate) => about.uid && candidate.object.metadata.uid === about.uid,
   );
   return {
     pairs: [
@@ -391,7 +410,9 @@ const eventsOf = (state) => [...objectsOf(state, 'events').values()];
 function eventsPart(state, { resource, object }) {
   const { uid } = object.metadata;
   const has = resource !== 'namespaces' && resource !== 'events';
-  const own = has ? eventsOf(state).filter((one) => one.object.involvedObject?.uid === uid) : [];
+  const own = has
+    ? eventsOf(state).filter((event) => event.object.involvedObject?.uid === uid)
+    : [];
   return part('events', newest(own, state));
 }
 
@@ -400,10 +421,10 @@ const newest = (events, state) =>
   events
     .sort((a, b) => b.rev - a.rev)
     .slice(0, EVENTS_MAX)
-    .map((one) => {
-      const { type, reason, message } = one.object;
+    .map((event) => {
+      const { type, reason, message } = event.object;
       const sign = type === 'Warning' ? 'deny' : 'noop';
-      return { ...item(state, one, 'kinds.message', { message }), name: reason, sign };
+      return { ...item(state, event, 'kinds.message', { message }), name: reason, sign };
     });
 
 // -- the owner tree -----------------------------------------------------------------------------
@@ -414,22 +435,22 @@ const newest = (events, state) =>
 export function ownersOf(/** @type {State} */ state, /** @type {WriteRecord} */ write) {
   /** @type {Map<string, WriteRecord>} */ const byUid = new Map();
   /** @type {Map<string, WriteRecord[]>} */ const below = new Map();
-  for (const one of everyObject(state)) {
-    const { uid, ownerReferences = [] } = one.object.metadata;
-    byUid.set(uid, one);
+  for (const member of everyObject(state)) {
+    const { uid, ownerReferences = [] } = member.object.metadata;
+    byUid.set(uid, member);
     const owner = ownerReferences.find((/** @type {any} */ it) => it.controller)?.uid;
-    if (owner) below.set(owner, [...(below.get(owner) || []), one]);
+    if (owner) below.set(owner, [...(below.get(owner) || []), member]);
   }
   let top = write;
   for (let depth = 0; depth < 8; depth += 1) {
     const owner = top.object.metadata.ownerReferences?.find((it) => it.controller);
-    const found = owner && byUid.get(owner.uid);
-    if (!found) break;
-    top = found;
+    const above = owner && byUid.get(owner.uid);
+    if (!above) break;
+    top = above;
   }
-  const branch = (/** @type {WriteRecord} */ one, /** @type {number} */ depth) => {
-    const kids = depth < 8 ? below.get(one.object.metadata.uid) || [] : [];
-    /** @type {Branch} */ const made = { write: one, kids: [], sign: signOf(state, one) };
+  const branch = (/** @type {WriteRecord} */ member, /** @type {number} */ depth) => {
+    const kids = depth < 8 ? below.get(member.object.metadata.uid) || [] : [];
+    /** @type {Branch} */ const made = { write: member, kids: [], sign: signOf(state, member) };
     made.kids = kids.map((kid) => branch(kid, depth + 1));
     return made;
   };

@@ -14,15 +14,12 @@ const STARTING = ['ContainerCreating', 'PodInitializing'];
 const known = new WeakMap();
 
 /** Null for a pod that runs, has finished, or is on its way. */
-export function brokenPod(
-  /** @type {WriteRecord} */ write,
-  /** @type {State} */ state,
-) {
+export function brokenPod(/** @type {WriteRecord} */ write, /** @type {State} */ state) {
   const kept = known.get(write);
   if (kept !== undefined) return kept;
   const { spec = {}, status = {} } = write.object;
   const placed = (status.conditions || []).find(
-    (/** @type {any} */ one) => one.type === 'PodScheduled',
+    (/** @type {any} */ condition) => condition.type === 'PodScheduled',
   );
   // for one that was nominated room is being made
   if (!spec.nodeName && status.nominatedNodeName) return null;
@@ -36,7 +33,7 @@ export function brokenPod(
 function failedPod(write) {
   const { status = {} } = write.object;
   const ended = (status.containerStatuses || []).find(
-    (/** @type {any} */ one) => one.state?.terminated?.exitCode,
+    (/** @type {any} */ container) => container.state?.terminated?.exitCode,
   );
   if (ended)
     return outcome(write, 'unmet', 'podExited', {
@@ -52,18 +49,18 @@ function failedPod(write) {
 function containersOf(write) {
   const { spec = {}, status = {} } = write.object;
   const own = status.containerStatuses || [];
-  const n = own.filter((/** @type {any} */ one) => one.ready).length;
+  const n = own.filter((/** @type {any} */ container) => container.ready).length;
   const counts = { n, of: (spec.containers || []).length };
-  for (const one of [...(status.initContainerStatuses || []), ...own]) {
-    const { waiting, terminated } = one.state || {};
-    const ended = terminated || (waiting && one.lastState?.terminated);
+  for (const container of [...(status.initContainerStatuses || []), ...own]) {
+    const { waiting, terminated } = container.state || {};
+    const ended = terminated || (waiting && container.lastState?.terminated);
     const reason = waiting?.reason || '';
-    const params = { ...counts, container: one.name, image: one.image || '' };
+    const params = { ...counts, container: container.name, image: container.image || '' };
     if (NO_IMAGE.includes(reason))
       return outcome(write, 'unmet', 'podImage', { ...params, why: lastPart(waiting.message) });
     if (ended && (ended.exitCode || reason === 'CrashLoopBackOff')) {
       // restartCount is of those that were started again
-      const times = one.restartCount + 1;
+      const times = container.restartCount + 1;
       const made = outcome(write, 'unmet', 'podCrash', {
         ...params,
         times,
@@ -83,18 +80,18 @@ function containersOf(write) {
 
 /** What a chain of errors ends with. @param {string} message */
 const lastPart = (message) => {
-  const found = /(not found|access denied|no such host|unauthorized|does not exist)/i.exec(
+  const match = /(not found|access denied|no such host|unauthorized|does not exist)/i.exec(
     message || '',
   );
-  return found ? found[1] : short(message).split(': ').at(-1) || '';
+  return match ? match[1] : short(message).split(': ').at(-1) || '';
 };
 
 /** "back-off 1m20s restarting …" counts from the end. @param {any} ended @param {any} waiting */
 function nextTry(ended, waiting) {
-  const found = /back-off (?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?/.exec(waiting?.message || '');
+  const match = /back-off (?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?/.exec(waiting?.message || '');
   const end = Date.parse(ended.finishedAt || '');
-  if (!found || !end) return 0;
-  const [, hours, minutes, seconds] = found.map((one) => Number(one || 0));
+  if (!match || !end) return 0;
+  const [, hours, minutes, seconds] = match.map((digits) => Number(digits || 0));
   return end + ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }
 
@@ -133,14 +130,17 @@ function tooLarge(write, state, what) {
 
 /** @param {any} spec @param {'cpu'|'memory'} what */
 function asked(spec, what) {
-  const of = (/** @type {any} */ one) => amount(one.resources?.requests?.[what]);
-  const lasting = (/** @type {any} */ one) => one.restartPolicy === 'Always';
+  const of = (/** @type {any} */ container) => amount(container.resources?.requests?.[what]);
+  const lasting = (/** @type {any} */ container) => container.restartPolicy === 'Always';
   const first = spec.initContainers || [];
   const sum = [...(spec.containers || []), ...first.filter(lasting)].reduce(
-    (total, one) => total + of(one),
+    (total, container) => total + of(container),
     0,
   );
-  const most = Math.max(0, ...first.filter((/** @type {any} */ one) => !lasting(one)).map(of));
+  const most = Math.max(
+    0,
+    ...first.filter((/** @type {any} */ container) => !lasting(container)).map(of),
+  );
   return Math.max(sum, most) + amount(spec.overhead?.[what]);
 }
 
@@ -160,8 +160,8 @@ const UNITS = {
 
 /** @param {string|number|undefined} quantity */
 function amount(quantity) {
-  const found = /^([\d.]+)([a-zA-Z]*)$/.exec(String(quantity ?? ''));
-  return found ? Number(found[1]) * (UNITS[found[2]] ?? 1) : 0;
+  const match = /^([\d.]+)([a-zA-Z]*)$/.exec(String(quantity ?? ''));
+  return match ? Number(match[1]) * (UNITS[match[2]] ?? 1) : 0;
 }
 
 /** @param {number} value @param {'cpu'|'memory'} what */

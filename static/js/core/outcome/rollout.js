@@ -88,16 +88,16 @@ function made(index, state, key) {
   if (!deployment) return null;
   const { spec = {}, status = {}, metadata } = deployment.object;
   const sets = ownedBy(state, metadata.uid);
-  const next = sets.find((one) => isSame(specOf(one).template, spec.template)) || null;
-  const others = sets.filter((one) => one !== next);
+  const next = sets.find((set) => isSame(specOf(set).template, spec.template)) || null;
+  const others = sets.filter((set) => set !== next);
   if (!others.length) return null;
   const began = beginningOf(index, deployment);
-  const all = others.map((one) => sideOf(index, state, one, began));
-  const inPlay = all.filter((one) => one.had || one.pods.length);
+  const all = others.map((set) => sideOf(index, state, set, began));
+  const inPlay = all.filter((side) => side.had || side.pods.length);
   const old = inPlay.length ? inPlay : all.slice(0, 1);
   const now = next && sideOf(index, state, next, began);
   const bounds = boundsOf(spec);
-  const pods = [...old, ...(now ? [now] : [])].flatMap((one) => one.pods);
+  const pods = [...old, ...(now ? [now] : [])].flatMap((side) => side.pods);
   const rollout = {
     key,
     name: deployment.name,
@@ -127,8 +127,8 @@ const specOf = ({ object }) => object.spec || {};
 /** The ReplicaSets of a Deployment, the newest revision first. @param {State} state */
 function ownedBy(state, /** @type {string} */ uid) {
   return [...objectsOf(state, SETS).values()]
-    .filter((one) =>
-      (one.object.metadata.ownerReferences || []).some(
+    .filter((set) =>
+      (set.object.metadata.ownerReferences || []).some(
         (/** @type {any} */ owner) => owner.controller && owner.uid === uid,
       ),
     )
@@ -158,8 +158,8 @@ function sideOf(index, state, set, began) {
   const { metadata } = set.object;
   const spec = specOf(set);
   const then = index.objectAt(set.key, began - 1);
-  const since = (index.histories.get(set.key) || []).filter((one) => one.seq >= began);
-  const sizes = [...(then ? [then] : []), ...since, set].map((one) => sizeOf(one));
+  const since = (index.histories.get(set.key) || []).filter((write) => write.seq >= began);
+  const sizes = [...(then ? [then] : []), ...since, set].map((write) => sizeOf(write));
   return {
     key: set.key,
     name: set.name,
@@ -180,7 +180,7 @@ const availableOf = (set) => set?.object.status?.availableReplicas || 0;
 /** @param {any} spec @param {any} status @param {number} generation @returns {Rollout['phase']} */
 function phaseOf(spec, status, generation) {
   const progress = (status.conditions || []).find(
-    (/** @type {any} */ one) => one.type === 'Progressing',
+    (/** @type {any} */ condition) => condition.type === 'Progressing',
   );
   const isSeen = (status.observedGeneration || 0) >= generation;
   if (isSeen && progress?.reason === 'ProgressDeadlineExceeded') return 'late';
@@ -221,8 +221,8 @@ const countOf = (value, of, round) =>
 
 // -- the template -------------------------------------------------------------------------------
 
-/** @param {any} one @param {any} other */
-const isSame = (one, other) => !changesOf(one, other).length;
+/** @param {any} first @param {any} other */
+const isSame = (first, other) => !changesOf(first, other).length;
 
 /**
  * What differs between two templates, field by field, but for the hash.
@@ -238,14 +238,14 @@ function changesOf(from, to) {
 
 /** Every field of an object that has a value, by its path. @param {any} object */
 function leaves(object) {
-  /** @type {Map<string, string>} */ const found = new Map();
+  /** @type {Map<string, string>} */ const leaves = new Map();
   const walk = (/** @type {any} */ value, /** @type {string[]} */ path) => {
     if (value === null || value === '' || path.at(-1) === HASH) return;
-    if (typeof value !== 'object') found.set(path.join('/'), String(value));
-    else for (const [name, one] of Object.entries(value)) walk(one, [...path, name]);
+    if (typeof value !== 'object') leaves.set(path.join('/'), String(value));
+    else for (const [name, inner] of Object.entries(value)) walk(inner, [...path, name]);
   };
   walk(object, []);
-  return found;
+  return leaves;
 }
 
 // -- the steps ----------------------------------------------------------------------------------
@@ -312,16 +312,16 @@ function workOf(
  * @returns {Step}
  */
 function stepOf(index, rollout, seq, list, known) {
-  const isUsual = list.every((one) => one.isNew === one.by > 0);
-  const up = list.filter((one) => one.isNew);
-  const down = list.filter((one) => !one.isNew);
+  const isUsual = list.every((scaled) => scaled.isNew === scaled.by > 0);
+  const up = list.filter((scaled) => scaled.isNew);
+  const down = list.filter((scaled) => !scaled.isNew);
   const parts = isUsual
     ? [
         ...(up.length ? [cameOf(index, rollout, seq, up[0], known)] : []),
         ...(down.length ? [wentOf(index, rollout, seq, down, known)] : []),
       ]
     : [part('sized', { of: rollout.bounds.of })];
-  return { seq: Math.max(...list.map((one) => one.write.seq)), parts };
+  return { seq: Math.max(...list.map((scaled) => scaled.write.seq)), parts };
 }
 
 /** @param {string} key @param {Part['params']} params @returns {Part} */
@@ -339,8 +339,8 @@ function cameOf(
   known.gone = 0;
   if (recreates) return part('recreateUp', { n: by });
   if (gone === by) return part('gone', { n: by });
-  const before = [...old, ...(next ? [next] : [])].map((one) => index.objectAt(one.key, seq));
-  const there = before.reduce((sum, one) => sum + (one ? sizeOf(one) : 0), 0);
+  const before = [...old, ...(next ? [next] : [])].map((side) => index.objectAt(side.key, seq));
+  const there = before.reduce((sum, set) => sum + (set ? sizeOf(set) : 0), 0);
   return part(there + by === bounds.most ? 'room' : 'up', { n: by, most: bounds.most });
 }
 
@@ -352,15 +352,15 @@ function wentOf(
   /** @type {Scaled[]} */ list,
   /** @type {{ready: number, gone: number}} */ known,
 ) {
-  const n = -list.reduce((sum, one) => sum + one.by, 0);
+  const n = -list.reduce((sum, scaled) => sum + scaled.by, 0);
   known.gone += n;
   if (recreates) return part('recreateDown', { n });
-  const before = old.map((one) => index.objectAt(one.key, seq));
+  const before = old.map((side) => index.objectAt(side.key, seq));
   const newly = next ? availableOf(index.objectAt(next.key, seq)) : 0;
   const fresh = newly - known.ready;
   known.ready = newly;
-  const ready = before.reduce((sum, one) => sum + availableOf(one), newly);
-  const unready = before.reduce((sum, one) => sum + (one ? sizeOf(one) - availableOf(one) : 0), 0);
+  const ready = before.reduce((sum, set) => sum + availableOf(set), newly);
+  const unready = before.reduce((sum, set) => sum + (set ? sizeOf(set) - availableOf(set) : 0), 0);
   if (unready >= n) return part('unready', { n });
   if (fresh === n) return part('ready', { n });
   if (ready - bounds.least === n) return part('spare', { n, ready, least: bounds.least });
@@ -379,7 +379,7 @@ export function deploymentOf(state, key) {
   if (resource !== SETS && resource !== 'pods') return '';
   const write = objectsOf(state, resource).get(key);
   const owner = (write?.object.metadata.ownerReferences || []).find(
-    (/** @type {any} */ one) => one.controller,
+    (/** @type {any} */ owner) => owner.controller,
   );
   if (owner?.kind === 'Deployment') return objectKey(DEPLOYMENTS, namespace, owner.name);
   const isOfSet = owner?.kind === 'ReplicaSet';

@@ -44,7 +44,7 @@ export function gateRows(index, span, seq, held) {
     } else if (record.kind === 'response') answered = true;
   }
   const isRead = span ? span.cls === 'read' : false;
-  const isRefused = [...gates.values()].some((one) => one.verdict === 'deny');
+  const isRefused = [...gates.values()].some((record) => record.verdict === 'deny');
   const furthest = all.findLastIndex(({ name }) => gates.has(name));
   return all.map(({ name: gate, reads }, at) => {
     const record = gates.get(gate) || null;
@@ -82,8 +82,13 @@ export const STOPPED = ['deny', 'again'];
  */
 export function isOrdinary(span, record) {
   const code = record?.kind === 'response' ? String(record.code) : record?.detail?.word;
-  return !!span && span.type === 'request' && !span.open.outside && code === '409' &&
-    span.open.verb !== 'create';
+  return (
+    !!span &&
+    span.type === 'request' &&
+    !span.open.outside &&
+    code === '409' &&
+    span.open.verb !== 'create'
+  );
 }
 
 /**
@@ -94,14 +99,14 @@ export function agreed(record, phase, passed) {
   const names = (passed || []).flatMap(([plugins, verdict, why]) =>
     plugins.split(',').map((plugin) => ({ plugin, verdict, why })),
   );
-  return names.map((one, i) => ({
+  return names.map((answer, i) => ({
     kind: 'plugin',
     seq: record.seq - 1 + (i + 1) / (names.length + 1),
     t: record.t,
     span: record.span,
     phase,
     ops: [],
-    ...one,
+    ...answer,
   }));
 }
 

@@ -49,9 +49,9 @@ function whoOf({ user, open }) {
 /** @param {RequestSpan} span */
 function textOf(span) {
   const { open, close } = span;
-  const said = close ? `${close.code} ${close.reason} ${close.message}` : '';
+  const text = close ? `${close.code} ${close.reason} ${close.message}` : '';
   const what = `${open.verb} ${open.path} ${kindOf(open.resource)} ${nameOf(null, span)}`;
-  return `${what} ${whoOf(span)} ${said}`.toLowerCase();
+  return `${what} ${whoOf(span)} ${text}`.toLowerCase();
 }
 
 /** @param {RequestSpan} span @returns {Sort|'change'} */
@@ -104,7 +104,7 @@ export class Finder {
 
 /** Where its outcome is seen: its refusal, its write, else its answer. @param {RequestSpan} span */
 function hitOf(span) {
-  const denied = span.records.find((one) => one.kind === 'gate' && one.verdict === 'deny');
+  const denied = span.records.find((record) => record.kind === 'gate' && record.verdict === 'deny');
   const to = denied || writeOf(span) || span.close || span.open;
   return { seq: span.seq, to: to.seq, t: span.t, span };
 }
@@ -116,10 +116,10 @@ function hitOf(span) {
  * @param {1|-1} direction
  */
 export function hitBeside(hits, visited, cursor, direction) {
-  if (!visited) return hits.findLast((one) => one.seq <= cursor) || hits[0] || null;
+  if (!visited) return hits.findLast((hit) => hit.seq <= cursor) || hits[0] || null;
   const at =
     direction > 0
-      ? hits.findIndex((one) => one.seq > visited)
-      : hits.findLastIndex((one) => one.seq < visited);
+      ? hits.findIndex((hit) => hit.seq > visited)
+      : hits.findLastIndex((hit) => hit.seq < visited);
   return hits.at(at < 0 ? (direction > 0 ? 0 : -1) : at) || null;
 }

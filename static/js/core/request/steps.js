@@ -69,8 +69,8 @@ function stepOf(depth, row, params = {}) {
 export function storageSteps(index, span, seq) {
   const open = /** @type {any} */ (span.open);
   const calls = callsOf(index);
-  const seen = /** @type {any[]} */ (span.records).filter((one) => one.seq <= seq);
-  const route = seen.find((one) => one.gate === 'routing')?.detail || {};
+  const seen = /** @type {any[]} */ (span.records).filter((record) => record.seq <= seq);
+  const route = seen.find((record) => record.gate === 'routing')?.detail || {};
   if (!calls || route.apiservice) return [];
   const close = /** @type {any} */ (span.close);
   const answered = close && close.seq <= seq ? close : null;
@@ -105,7 +105,7 @@ function respond(close) {
 
 /** @param {Calls} calls @param {any[]} seen @returns {Access[]} */
 function accessesOf(calls, seen) {
-  /** @type {Access[]} */ const found = [];
+  /** @type {Access[]} */ const accesses = [];
   /** @type {any[]} */ let writes = [];
   const made = (/** @type {any} */ write, detail = {}) => ({
     call: calls.writes[write.op],
@@ -114,18 +114,18 @@ function accessesOf(calls, seen) {
     detail,
     write,
   });
-  for (const one of seen) {
-    if (one.kind === 'write') writes.push(one);
-    if (one.kind !== 'gate' || one.gate !== 'etcd') continue;
-    const { detail = {}, verdict } = one;
+  for (const record of seen) {
+    if (record.kind === 'write') writes.push(record);
+    if (record.kind !== 'gate' || record.gate !== 'etcd') continue;
+    const { detail = {}, verdict } = record;
     const last = verdict === 'allow' ? writes.pop() : null;
-    found.push(...writes.map((write) => made(write)));
+    accesses.push(...writes.map((write) => made(write)));
     writes = [];
-    if (last) found.push({ ...made(last, detail), key: detail.key || last.key });
+    if (last) accesses.push({ ...made(last, detail), key: detail.key || last.key });
     else if (detail.call)
-      found.push({ call: detail.call, key: detail.key || '', verdict, detail, write: null });
+      accesses.push({ call: detail.call, key: detail.key || '', verdict, detail, write: null });
   }
-  return [...found, ...writes.map((write) => made(write))];
+  return [...accesses, ...writes.map((write) => made(write))];
 }
 
 /** Whether an update that came too late was tried again. */
@@ -153,9 +153,9 @@ function endOf({ verdict, detail }) {
 function accessSteps(calls, tries, form) {
   const { call, verdict, detail, key } = tries[tries.length - 1];
   const steps = tries.flatMap((access, i) => trySteps(calls, access, form, i + 1));
-  const said = steps.length || verdict !== 'deny' ? key : detail.message;
+  const text = steps.length || verdict !== 'deny' ? key : detail.message;
   const later = detail.end === 'marked' ? [step(0, 'skip', 'Delete', 'later')] : [];
-  return [{ ...step(0, verdict, call), said }, ...steps, ...later];
+  return [{ ...step(0, verdict, call), said: text }, ...steps, ...later];
 }
 
 /**
@@ -173,9 +173,9 @@ function trySteps(calls, access, form, n) {
   const from = call === 'Create' ? 0 : write ? write.prev : detail.expected;
   const params = texts({ ...detail, expected: from, rev: from, n, to: write?.rev, form });
   const steps = rows.map((row) => stepOf(1, row, params));
-  for (const one of steps) {
-    if (one.verdict === 'deny' && !('found' in detail)) one.said = detail.message;
-    if (one.key === 'encode' && !form) one.key = '';
+  for (const row of steps) {
+    if (row.verdict === 'deny' && !('found' in detail)) row.said = detail.message;
+    if (row.key === 'encode' && !form) row.key = '';
   }
   if (call === 'GuaranteedUpdate' && steps[0].verdict === 'allow')
     steps[0].key = n > 1 ? 'readAgain' : from ? 'read' : 'readAny';
@@ -197,11 +197,11 @@ const texts = (params) =>
  * @param {any} close
  */
 function readSteps(calls, call, open, seen, close) {
-  const route = seen.find((one) => one.gate === 'routing')?.detail || {};
-  const refused = seen.find((one) => one.gate === 'etcd' && one.verdict === 'deny');
+  const route = seen.find((record) => record.gate === 'routing')?.detail || {};
+  const refused = seen.find((record) => record.gate === 'etcd' && record.verdict === 'deny');
   if (!route.word) return [];
   /** @type {Step[]} */ const steps = [];
-  const flow = seen.find((one) => one.gate === 'flowcontrol');
+  const flow = seen.find((record) => record.gate === 'flowcontrol');
   const before = calls.before[open.verb];
   if (before && flow && !open.name) steps.push(stepOf(0, before, { n: flow.detail?.seats || 1 }));
   const by = route.read?.by || '';
@@ -220,9 +220,9 @@ function readSteps(calls, call, open, seen, close) {
 
 /** [upstream's name, the steps that are the kind's own] @param {Index} index */
 function strategyOf(index, /** @type {string} */ resource) {
-  const told = startupOf(index).strategies || [];
-  const found = told.find((/** @type {any[]} */ [name]) => name === resource);
-  return found ? found.slice(1) : ['strategy', null];
+  const strategies = startupOf(index).strategies || [];
+  const strategy = strategies.find((/** @type {any[]} */ [name]) => name === resource);
+  return strategy ? strategy.slice(1) : ['strategy', null];
 }
 
 /**
@@ -231,8 +231,8 @@ function strategyOf(index, /** @type {string} */ resource) {
  */
 export function strategySteps(index, span, seq) {
   const open = /** @type {any} */ (span.open);
-  const seen = /** @type {any[]} */ (span.records).filter((one) => one.seq <= seq);
-  const gate = (/** @type {string} */ name) => seen.findLast((one) => one.gate === name);
+  const seen = /** @type {any[]} */ (span.records).filter((record) => record.seq <= seq);
+  const gate = (/** @type {string} */ name) => seen.findLast((record) => record.gate === name);
   const decoded = gate('decode');
   if (!decoded || decoded.verdict === 'deny' || open.subresource === 'binding') return [];
   const prepared = gate('prepare');
@@ -240,7 +240,9 @@ export function strategySteps(index, span, seq) {
   const isCustom = !!gate('routing')?.detail?.definition;
   const [name, own] = strategyOf(index, isCustom ? '' : open.resource);
   const creates = !!prepared?.detail?.uid || (!prepared && open.verb === 'create');
-  const write = seen.findLast((one) => one.kind === 'write' && one.resource === open.resource);
+  const write = seen.findLast(
+    (record) => record.kind === 'write' && record.resource === open.resource,
+  );
   const isStatus = open.subresource === 'status';
   const who = (/** @type {string} */ call) =>
     !own || isStatus ? 'kind' : own.includes(call) ? 'own' : 'generic';

@@ -52,12 +52,13 @@ const OF_POD = ['schedule', 'start'];
 export function endOf(whole, index, state, root, chapter) {
   const story = storyOf(whole, root);
   const pods = story.pods
-    .map((one) => index.objectAt(one.key, state.seq))
-    .filter((one) => one !== null && one.op !== 'delete');
-  const told = { index, state, root, chapter, pods: /** @type {WriteRecord[]} */ (pods) };
-  const maker = OF_POD.includes(chapter.id) && story.list.find((one) => one.id === 'pods');
-  if (maker && !madeEnd({ ...told, chapter: maker })) return null; // there may be more of them
-  return (ENDS[chapter.id] || madeEnd)(told);
+    .map((pod) => index.objectAt(pod.key, state.seq))
+    .filter((pod) => pod !== null && pod.op !== 'delete');
+  const subject = { index, state, root, chapter, pods: /** @type {WriteRecord[]} */ (pods) };
+  const maker =
+    OF_POD.includes(chapter.id) && story.list.find((candidate) => candidate.id === 'pods');
+  if (maker && !madeEnd({ ...subject, chapter: maker })) return null; // there may be more of them
+  return (ENDS[chapter.id] || madeEnd)(subject);
 }
 
 /** @param {string} key @param {End['params']} [params] @returns {End} */
@@ -130,11 +131,13 @@ function startEnd({ index, pods }) {
   let n = 0;
   const placed = pods.filter(({ object }) => object.spec?.nodeName);
   for (const { key, name, object } of placed) {
-    const steps = (index.steps.get(key) || []).filter((one) => one.kind === 'kubelet');
-    const ends = steps.filter((one) => one.step === 'container' && one.state === 'end');
-    const fail = steps.findLast((one) => one.state === 'fail');
-    const started = new Set(ends.map((one) => one.detail?.container));
-    const isUp = object.spec?.containers.every((/** @type {any} */ one) => started.has(one.name));
+    const steps = (index.steps.get(key) || []).filter((record) => record.kind === 'kubelet');
+    const ends = steps.filter((record) => record.step === 'container' && record.state === 'end');
+    const fail = steps.findLast((record) => record.state === 'fail');
+    const started = new Set(ends.map((record) => record.detail?.container));
+    const isUp = object.spec?.containers.every((/** @type {any} */ container) =>
+      started.has(container.name),
+    );
     if (fail && fail.seq > (ends.at(-1)?.seq || 0)) broken = failedStep(fail, name);
     else if (isUp) n += 1;
     else return null;
@@ -162,10 +165,10 @@ function stopEnd({ index, state, chapter }) {
   return index.objectAt(chapter.pod, state.seq)?.op === 'delete' ? done('stop') : null;
 }
 
-/** @param {Told} told */
-function removeEnd(told) {
-  const { index, state, root } = told;
-  const made = madeEnd(told);
+/** @param {Told} subject */
+function removeEnd(subject) {
+  const { index, state, root } = subject;
+  const made = madeEnd(subject);
   const about = rootOutcome(index, state, root);
   if (about?.state === 'unmet') return { ...done('report'), failed: true, about };
   return made && (made.failed ? made : about ? null : done('remove'));

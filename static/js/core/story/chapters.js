@@ -80,7 +80,7 @@ function take(index, root, trail, record, { list, pods }) {
     pods.push({ key: objectKey(record.resource, record.namespace, record.name) });
   const id = chapterIdOf(index, root, trail, record, list);
   if (!id) return;
-  let chapter = list.find((one) => one.id === id);
+  let chapter = list.find((candidate) => candidate.id === id);
   if (!chapter && list.length < CHAPTERS_MAX) {
     const { seq, t } = record;
     const cut = record.kind === 'request' ? thingOf(index, trail, record) : seq;
@@ -117,7 +117,9 @@ function chapterIdOf(index, root, trail, record, list) {
     if (made?.type !== 'request' || made.cls !== 'change') return '';
     const { resource, subresource, verb } = made.open;
     if (subresource || (resource === 'pods' && verb === 'patch'))
-      return list.some((one) => one.id === 'report') ? 'report' : begunBy(index, span, list);
+      return list.some((chapter) => chapter.id === 'report')
+        ? 'report'
+        : begunBy(index, span, list);
     return verb.startsWith('delete') ? 'remove' : BY_RESOURCE[resource] || resource;
   }
   const { client, namespace, name, verb } = span.open;
@@ -139,7 +141,7 @@ function plannedBy(
   const { resource } = componentOf(index, work.open.component);
   const [id] = (resource && PLANNED[resource]) || [];
   if (!id) return '';
-  const begun = list.find((one) => one.id === id);
+  const begun = list.find((candidate) => candidate.id === id);
   if (begun ? begun.seq !== work.seq : !plannedFor(index, root).includes(id)) return '';
   return id;
 }
@@ -164,16 +166,12 @@ function isEnding(
 }
 
 /** Whether a container of a pod was started, or a step on the way there has failed. */
-function hasRun(
-  /** @type {Index} */ index,
-  /** @type {string} */ key,
-  /** @type {number} */ seq,
-) {
+function hasRun(/** @type {Index} */ index, /** @type {string} */ key, /** @type {number} */ seq) {
   return (index.steps.get(key) || []).some(
-    (one) =>
-      one.seq <= seq &&
-      one.kind === 'kubelet' &&
-      (one.state === 'fail' || (one.step === 'container' && one.state === 'end')),
+    (step) =>
+      step.seq <= seq &&
+      step.kind === 'kubelet' &&
+      (step.state === 'fail' || (step.step === 'container' && step.state === 'end')),
   );
 }
 
@@ -186,8 +184,7 @@ function paramsOf(index, root, record) {
   const own = /** @type {any} */ (record);
   const component = open.component || own.client || '';
   const isOfPod = component === 'scheduler' || component.startsWith('kubelet/');
-  const pod =
-    own.pod || (own.name ? `${own.namespace}/${own.name}` : isOfPod && open.key) || '';
+  const pod = own.pod || (own.name ? `${own.namespace}/${own.name}` : isOfPod && open.key) || '';
   return {
     pod: pod && keyOf('pods', pod),
     params: {
@@ -212,14 +209,14 @@ export function chapterAt(index, root, hop, seq) {
   const trail = index.trails.get(root);
   if (!list.length || !trail || !hop) return null;
   const id = chapterIdOf(index, root, trail, hop, list);
-  const found = list.findIndex((one) => one.id === id);
-  const at = found < 0 ? list.length - 1 : found;
+  const place = list.findIndex((chapter) => chapter.id === id);
+  const at = place < 0 ? list.length - 1 : place;
   return { at, chapter: list[at], of: list.length + toCome(index, root, list, seq).length };
 }
 
 /** @param {Index} index @param {number} root @param {number} seq */
 export const begunAt = (index, root, seq) =>
-  chaptersOf(index, root).filter((one) => one.seq <= seq);
+  chaptersOf(index, root).filter((chapter) => chapter.seq <= seq);
 
 /**
  * What will follow when all goes well: known from what was asked, not from what lies ahead.
@@ -228,7 +225,7 @@ export const begunAt = (index, root, seq) =>
 export function toCome(index, root, begun, seq) {
   const close = index.request(root)?.close;
   if (close && close.seq <= seq && close.code >= 400) return [];
-  return plannedFor(index, root).filter((id) => !begun.some((one) => one.id === id));
+  return plannedFor(index, root).filter((id) => !begun.some((chapter) => chapter.id === id));
 }
 
 /** @param {Index} index @param {number} root */

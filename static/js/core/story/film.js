@@ -63,7 +63,9 @@ function stopsOf(
 /** @param {Span} span */
 const ownStops = (span) => [
   span.seq,
-  ...span.records.filter((one) => one.kind !== 'kubelet' && isStop(one)).map((one) => one.seq),
+  ...span.records
+    .filter((record) => record.kind !== 'kubelet' && isStop(record))
+    .map((record) => record.seq),
 ];
 
 /** Where the thing at a seq is told on: its stops, and the place among them. */

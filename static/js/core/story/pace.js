@@ -96,7 +96,7 @@ export class Pace {
       case 'kubelet':
         return record.state !== 'begin' || !!record.detail?.image; // what takes long, twice
       case 'response': // the gate that refused it has said so
-        return !span?.records.some((one) => one.kind === 'gate' && one.verdict === 'deny');
+        return !span?.records.some((record) => record.kind === 'gate' && record.verdict === 'deny');
       default:
         return true;
     }
@@ -132,7 +132,7 @@ function tellsOfRunning(span) {
   return (
     !!status.readyReplicas ||
     (status.containerStatuses || []).some(
-      (/** @type {any} */ one) => one.state?.running || one.state?.terminated,
+      (/** @type {any} */ container) => container.state?.running || container.state?.terminated,
     )
   );
 }

@@ -245,8 +245,8 @@ export class Player {
   chapter(direction) {
     const { index } = this.history;
     const root = rootOf(index, this.cursor);
-    const list = chaptersOf(index, root).filter((one) => one.seq <= this.head);
-    const at = list.findLastIndex((one) => one.seq <= this.cursor);
+    const list = chaptersOf(index, root).filter((chapter) => chapter.seq <= this.head);
+    const at = list.findLastIndex((chapter) => chapter.seq <= this.cursor);
     const to = list[direction > 0 || list[at]?.seq === this.cursor ? at + direction : at];
     const beside = index.roots[index.roots.indexOf(root) + direction];
     this.playing = false;
@@ -375,7 +375,7 @@ export class Player {
   _rootBefore(/** @type {number} */ seq, /** @type {number} */ next) {
     const { index } = this.history;
     const newer = index.roots.slice(lastAtMost(index.roots, this._begun) + 1);
-    const root = newer.find((one) => !this._told.has(one) && one !== seq);
+    const root = newer.find((candidate) => !this._told.has(candidate) && candidate !== seq);
     if (!root || this._isUnderWay(seq)) return 0;
     const record = next ? index.record(next) : undefined;
     const span = record && index.spanOf(record);
@@ -404,9 +404,9 @@ export class Player {
   _chapterOf(seq) {
     const { index } = this.history;
     const root = rootOf(index, seq);
-    const cut = chaptersOf(index, root).findIndex((one) => one.cut === seq);
-    const found = chapterAt(index, root, index.record(seq) || null, seq);
-    return { root, at: cut < 0 && found ? found.at : Math.max(0, cut) };
+    const cut = chaptersOf(index, root).findIndex((chapter) => chapter.cut === seq);
+    const chapter = chapterAt(index, root, index.record(seq) || null, seq);
+    return { root, at: cut < 0 && chapter ? chapter.at : Math.max(0, cut) };
   }
 
   /** Whether a hop belongs to a chapter before the one on view. @param {number} seq */
@@ -434,7 +434,7 @@ export class Player {
     const trail = trailOf(index, {}, next);
     for (let i = lastAtMost(trail, this._high) + 1; i < trail.length && trail[i] <= next; i += 1) {
       if (this.live && held?.seq === trail[i]) return 0; // the cluster itself is held there
-      if (breakpoints.some((one) => this._isHit(one, trail[i]))) return trail[i];
+      if (breakpoints.some((breakpoint) => this._isHit(breakpoint, trail[i]))) return trail[i];
     }
     return 0;
   }

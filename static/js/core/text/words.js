@@ -50,8 +50,8 @@ function saidIn(details) {
   return (sentence) => {
     if (Object.hasOwn(details, sentence)) return details[sentence];
     for (const { exact, text } of shapes) {
-      const found = exact.exec(sentence);
-      if (found) return text.replace(/\{(\d)\}/g, (_, n) => found[Number(n) + 1]);
+      const match = exact.exec(sentence);
+      if (match) return text.replace(/\{(\d)\}/g, (_, n) => match[Number(n) + 1]);
     }
     return sentence;
   };
@@ -64,8 +64,8 @@ let slots = [];
 /** @param {string} text @param {Params} params */
 function fill(text, params) {
   slots = [];
-  return text.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, one, many) => {
-    if (one !== undefined) return Number(params[name]) === 1 ? one : many;
+  return text.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, single, many) => {
+    if (single !== undefined) return Number(params[name]) === 1 ? single : many;
     slots.push(params[name] ?? '');
     return `\u0001${slots.length - 1}\u0002`;
   });

@@ -71,9 +71,7 @@ export class SecondTrack {
       id,
       bars: bars.filter(({ seq }) => seq > this.from),
     }));
-    return new Map(
-      since.filter(({ bars }) => bars.length).map(({ id, bars }) => [id, bars]),
-    );
+    return new Map(since.filter(({ bars }) => bars.length).map(({ id, bars }) => [id, bars]));
   }
 }
 
@@ -86,15 +84,17 @@ export class SecondTrack {
  */
 export function partedPods(comparison, here, after) {
   const parted = new Map();
-  for (const one of comparison.differences) {
-    if (one.kind !== 'Pod' || one.asked || one.after > after) continue;
-    const names = here ? [one.name, one.name_there] : [one.name_there, one.name];
-    const key = one.key.replace(/[^/]*$/, names[0]);
+  for (const difference of comparison.differences) {
+    if (difference.kind !== 'Pod' || difference.asked || difference.after > after) continue;
+    const names = here
+      ? [difference.name, difference.name_there]
+      : [difference.name_there, difference.name];
+    const key = difference.key.replace(/[^/]*$/, names[0]);
     const known = parted.get(key) || { name: names[1], node: '', seq: 0, first: false };
-    const other = here ? one.there : one.here;
-    if (one.what === 'spec.nodeName') known.node = other || '';
-    known.seq ||= (here ? one.seq_there : one.seq_here) || 0;
-    known.first ||= one.key === comparison.first?.key;
+    const other = here ? difference.there : difference.here;
+    if (difference.what === 'spec.nodeName') known.node = other || '';
+    known.seq ||= (here ? difference.seq_there : difference.seq_here) || 0;
+    known.first ||= difference.key === comparison.first?.key;
     parted.set(key, known);
   }
   return parted;
@@ -107,8 +107,10 @@ export function partedPods(comparison, here, after) {
  */
 export function partedNodes(comparison, after) {
   const parted = comparison.differences.filter(
-    (one) =>
-      one.kind === 'Node' && one.after <= after && (one.asked || one.what.startsWith('spec.')),
+    (record) =>
+      record.kind === 'Node' &&
+      record.after <= after &&
+      (record.asked || record.what.startsWith('spec.')),
   );
   return new Set(parted.map(({ name }) => name));
 }

@@ -148,7 +148,9 @@ class Draft {
       if (close.code < 400) return 'allow';
       return isOrdinary(span, close) ? 'wait' : 'deny';
     }
-    const isStuck = span.records.some((one) => one.kind === 'schedule' && one.phase === 'fail');
+    const isStuck = span.records.some(
+      (record) => record.kind === 'schedule' && record.phase === 'fail',
+    );
     if (close.result === 'error' || isStuck) return 'deny';
     return close.result === 'retry' ? 'wait' : 'allow';
   }
@@ -199,8 +201,10 @@ class Draft {
   /** @param {Span} span @param {any} close */
   refusal(span, close) {
     // what was let through and had nowhere to go was refused at no gate
-    const isBeyond = span.records.some((one) => one.kind === 'stream');
-    const denied = span.records.find((one) => one.kind === 'gate' && one.verdict === 'deny');
+    const isBeyond = span.records.some((record) => record.kind === 'stream');
+    const denied = span.records.find(
+      (record) => record.kind === 'gate' && record.verdict === 'deny',
+    );
     const gate = denied?.kind === 'gate' && !isBeyond ? denied.gate : '';
     this.lane('apiserver').marks.push({ t: close.t, code: close.code, gate });
   }

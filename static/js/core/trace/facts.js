@@ -59,10 +59,10 @@ export class Facts {
     /** how often something new was told */ this.news = 0;
   }
 
-  /** As they were told up to a record. @param {Telling[]} told @param {number} seq */
-  static of(told, seq) {
+  /** As they were told up to a record. @param {Telling[]} tellings @param {number} seq */
+  static of(tellings, seq) {
     const facts = new Facts();
-    for (const { record, isRead } of told) {
+    for (const { record, isRead } of tellings) {
       if (record.seq > seq) break;
       facts.take(record, isRead);
     }
@@ -157,9 +157,9 @@ export function gateSource(index, name, { verb, subresource }) {
 
 /** The plugins of a phase in the order in which they are asked. */
 export function pluginsOf(/** @type {Index} */ { facts }, /** @type {string} */ phase) {
-  const told = facts.startup?.admission?.[phase];
-  return told
-    ? told.map((/** @type {string[]} */ [name]) => name)
+  const plugins = facts.startup?.admission?.[phase];
+  return plugins
+    ? plugins.map((/** @type {string[]} */ [name]) => name)
     : [...(facts.plugins.get(phase) || [])];
 }
 
@@ -179,19 +179,23 @@ export function componentOf({ facts }, name) {
 
 /** The controllers that have a lane at all times. @param {Index} index */
 export function lanesAtRest({ facts }) {
-  return [...facts.components].filter(([, one]) => one.drawn_at_rest).map(([name]) => name);
+  return [...facts.components]
+    .filter(([, component]) => component.drawn_at_rest)
+    .map(([name]) => name);
 }
 
 /** A plugin of the scheduler. @param {Index} index @param {string} name */
 export function schedulerPlugin(index, name) {
-  const told = [...index.facts.components.values()].flatMap((one) => one.plugins || []);
-  return told.find((one) => one.name === name);
+  const plugins = [...index.facts.components.values()].flatMap(
+    (component) => component.plugins || [],
+  );
+  return plugins.find((plugin) => plugin.name === name);
 }
 
 /** The steps of a kubelet, or their names as far as met. @param {Index} index */
 export function stepFacts({ facts }) {
-  const told = [...facts.components.values()].find((one) => one.steps);
-  return told?.steps || [...facts.steps].map((name) => ({ name, source: '', starts: true }));
+  const component = [...facts.components.values()].find((candidate) => candidate.steps);
+  return component?.steps || [...facts.steps].map((name) => ({ name, source: '', starts: true }));
 }
 
 /** The steps by which a pod starts, in order. @param {Index} index */

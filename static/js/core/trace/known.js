@@ -30,7 +30,7 @@ export function knownAt(index, seq) {
 class Known extends SpanLookup {
   /** @param {Index} whole @param {number} seq */
   constructor(whole, seq) {
-    super({ get: (one) => this.span(whole.spans.get(one)) });
+    super({ get: (seq) => this.span(whole.spans.get(seq)) });
     this.whole = whole;
     this.first = whole.first;
     this.last = Math.max(seq, whole.first - 1);
@@ -142,15 +142,15 @@ class Known extends SpanLookup {
     if (newest <= this.last) return span;
     const known = this.cut.get(span.seq);
     if (known) return known;
-    const told = this.records(records);
+    const own = this.records(records);
     const made = /** @type {Span} */ ({
       ...span,
-      records: told,
+      records: own,
       requests: this.seqs(requests),
       close: this.upTo(span.close || undefined) || null,
       roots: span.promoted > this.last ? [] : span.roots,
-      user: told.reduce(
-        (user, one) => (one.kind === 'gate' && one.detail?.user) || user,
+      user: own.reduce(
+        (user, record) => (record.kind === 'gate' && record.detail?.user) || user,
         /** @type {import('./index.js').User|null} */ (null),
       ),
     });

@@ -17,8 +17,8 @@ export function classOf(
   /** @type {string} */ plugin,
 ) {
   const list = startupOf(index).admission?.[phase] || [];
-  const found = list.find((/** @type {string[]} */ [name]) => name === plugin);
-  return found ? found[1] : '';
+  const row = list.find((/** @type {string[]} */ [name]) => name === plugin);
+  return row ? row[1] : '';
 }
 
 /**
@@ -36,7 +36,7 @@ export function nested(parts) {
     lines.push({ depth, part, repeats, below: repeats ? [] : namesIn(part) });
     if (repeats) return;
     if (part.of) shown.add(own);
-    for (const one of part.of || []) walk(one, depth + 1);
+    for (const inner of part.of || []) walk(inner, depth + 1);
   };
   for (const part of parts) walk(part, 0);
   return lines;
@@ -53,8 +53,8 @@ function namesIn(part) {
  */
 export function admissionOrder(index, phase, plugins) {
   /** @type {Map<string, any>} */ const answers = new Map();
-  for (const one of plugins)
-    for (const name of one.plugin.split(',')) answers.set(name, { ...one, plugin: name });
+  for (const plugin of plugins)
+    for (const name of plugin.plugin.split(',')) answers.set(name, { ...plugin, plugin: name });
   const list = startupOf(index).admission?.[phase] || [];
   const known = list.map((/** @type {string[]} */ [name, label]) => ({
     name,
@@ -63,7 +63,7 @@ export function admissionOrder(index, phase, plugins) {
   }));
   const names = new Set(list.map((/** @type {string[]} */ [name]) => name));
   const others = [...answers.values()]
-    .filter((one) => !names.has(one.plugin))
-    .map((one) => ({ name: one.plugin, label: '', said: one }));
+    .filter((answer) => !names.has(answer.plugin))
+    .map((answer) => ({ name: answer.plugin, label: '', said: answer }));
   return [...known, ...others];
 }
