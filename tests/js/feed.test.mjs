@@ -6,6 +6,9 @@ import zlib from 'node:zlib';
 /** @type {FakeSocket[]} */ let sockets = [];
 
 class FakeSocket extends EventTarget {
+  static CONNECTING = 0;
+  readyState = 1; // open
+
   /** @param {string} url */
   constructor(url) {
     super();
@@ -105,6 +108,15 @@ test('of a feed that was closed nothing more is taken, though it was on its way'
   feed.close();
   await feed.taken;
   assert.deepEqual(seqs, []);
+});
+
+test('a feed that is left while it connects is closed once it is open', () => {
+  const { feed } = opened();
+  sockets[0].readyState = FakeSocket.CONNECTING;
+  feed.close();
+  assert.equal(sockets[0].closed, false);
+  sockets[0].dispatchEvent(new Event('open'));
+  assert.equal(sockets[0].closed, true);
 });
 
 test('a hidden page leaves the feed, and takes it up where it left when it is seen', async (t) => {
