@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.hosting.scripted import Session
+import orjson
+
+from apiserver_app import flags
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.controllers_app.podlab import PODS, cluster, condition, create, get, items, patch, pod
 
 
@@ -141,6 +144,30 @@ def test_each_attempt_tells_one_record_a_phase() -> None:
         "NodeResourcesBalancedAllocation",
     }
     assert {"node", "why", "total", "margin"} <= set(told[2]["detail"])
+
+
+def test_a_binding_names_the_pod_by_its_uid_and_the_node_and_is_posted() -> None:
+    """Its body is seen in the audit log, and what matters of it in the trace."""
+    policy = (
+        "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\n"
+        "rules:\n- {level: Request, resources: [{resources: [pods/binding]}]}\n- level: None\n"
+    )
+    given = flags.parse(["audit-policy-file=p", "audit-log-path=-"], {"p": policy}.__getitem__)
+    lines: list[bytes] = []
+    session = Session(default_inputs(nodes=3, flags=given), on_audit=lines.extend)
+    create(session, pod())
+    bound = get(session)
+
+    [event] = [orjson.loads(line) for line in lines]
+    body = event["requestObject"]
+    assert (event["verb"], event["requestURI"]) == ("create", f"{PODS}/web/binding")
+    assert event["user"]["username"] == "system:kube-scheduler"
+    assert (body["kind"], body["metadata"]["name"]) == ("Binding", "web")
+    assert body["metadata"]["uid"] == bound["metadata"]["uid"]
+    assert body["target"] == {"kind": "Node", "name": bound["spec"]["nodeName"]}
+    [told] = [one for one in session.records() if one.get("phase") == "bind"]
+    assert told["detail"]["node"] == body["target"]["name"]
+    assert told["detail"]["uid"] == body["metadata"]["uid"]
 
 
 def test_a_scheduler_that_was_killed_goes_on_with_what_waits() -> None:
