@@ -89,8 +89,8 @@ class Restarts(Killing):
             backoff = self._crashes[container.name] = Backoff(CRASH_SECONDS, CRASH_SECONDS_MAX)
         elif known:
             done = container.terminated or container.last["terminated"]
-            ran = meta.parse_time(done["finishedAt"]) - meta.parse_time(done["startedAt"])
-            if ran >= CRASH_RESET_SECONDS * SECOND:
+            began, ended = (meta.parse_time(done[key]) for key in ("startedAt", "finishedAt"))
+            if began and ended - began >= CRASH_RESET_SECONDS * SECOND:  # 1970: it never started
                 backoff.reset()
             wait = backoff.next()
         background = backoff.is_background or container.restarts > FOREGROUND_MAX

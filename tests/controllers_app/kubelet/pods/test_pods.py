@@ -291,6 +291,13 @@ def test_a_crash_loop_restarts_at_once_then_backs_off_from_10_seconds() -> None:
         assert backoff <= wait <= backoff + 16
 
 
+def test_the_back_off_of_a_container_that_cannot_start_doubles_too() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(image="busybox", container={"command": ["nope"]}))
+    assert state(session)["state"]["waiting"]["message"].startswith("back-off 5m0s")
+    assert state(session)["restartCount"] == 6
+
+
 def test_the_back_off_starts_anew_after_ten_good_minutes() -> None:
     session = cluster(nodes=1)
     create(session, pod(notes={"run-seconds": "700", "exit-code": "1"}), settle=False)
