@@ -62,7 +62,7 @@ class Image:
     files: Mapping[str, str] = field(default_factory=dict)  # path -> text
     ports: Mapping[int, str] = field(default_factory=dict)  # port -> the simulated server there
     workdir: str = "/"
-    user: str = "root"
+    user: str = ""  # whose processes it runs, a number or a name; empty: nothing is known
     cpu_millis: float = 1.0  # what a container that asks for nothing is said to use
     memory_bytes: int = 8_000_000
     used_cpu_millis: float | None = None  # what a container uses, whatever it asks for
@@ -99,6 +99,8 @@ class Catalog:
         values["logs"] = log_lines(values.get("logs") or ())
         for key in ("tools", "entrypoint", "cmd"):
             values[key] = tuple(values.get(key) or ())
+        if values.get("userland", "none") != "none":
+            values.setdefault("user", "0")
         values.setdefault("digest", f"sha256:{hashlib.sha256(name.encode()).hexdigest()}")
         return Image(name, **values)
 

@@ -21,7 +21,7 @@ from controllers_app.cri.images import Image
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import Backoff
 from controllers_app.kubelet.dependencies import Pod
-from controllers_app.kubelet.pods import hooks, terminationmessage
+from controllers_app.kubelet.pods import hooks, nonroot, terminationmessage
 from controllers_app.kubelet.pods.imagepull import NOTICE_SECONDS, ImageGetter, Refused
 from controllers_app.kubelet.pods.pleg import Lifecycle
 from controllers_app.kubelet.pods.restarts import Restarts
@@ -107,10 +107,11 @@ class Containers(Restarts):
         try:
             image = await self._images.get(container, spec)
             await pod.kubelet.mounter.environment(pod.pod, spec)
+            nonroot.verify(pod.pod, spec, image)
         except Refused as refused:
             await self._refused(container, refused)
             return False
-        except NotMountable as error:
+        except (NotMountable, nonroot.RunsAsRoot) as error:
             self.event(container, "Warning", "Failed", f"Error: {error}")
             wait = self._images.until_sync(container)
             await self._refused(container, Refused("CreateContainerConfigError", str(error), wait))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -230,6 +231,40 @@ def test_a_volume_that_no_container_mounts_holds_nothing_up(shared: Session) -> 
     create(shared, pod("unmounted", volumes=[volume]))
     assert get(shared, "unmounted")["status"]["phase"] == "Running"
     assert "FailedMount" not in [reason for _, reason, _ in events(shared, "unmounted")]
+
+
+@pytest.mark.parametrize(
+    ("image", "context", "words"),
+    [
+        ("nginx", {}, "container has runAsNonRoot and image will run as root {}"),
+        ("nginx", {"runAsUser": 0}, "container's runAsUser breaks non-root policy {}"),
+        ("nginx", {"runAsUser": 101}, ""),
+        ("nginx", {"runAsNonRoot": False}, ""),
+        (
+            "memcached",
+            {},
+            "container has runAsNonRoot and image has non-numeric user (memcache), "
+            "cannot verify user is non-root {}",
+        ),
+        ("registry.k8s.io/pause:3.10", {}, ""),
+        ("example.org/known-to-nobody:1", {}, ""),
+    ],
+)
+def test_a_container_that_must_not_run_as_root_is_not_created_as_root(
+    image: str, context: dict[str, Any], words: str
+) -> None:
+    session = cluster(nodes=1)
+    body = pod(image=image, container={"securityContext": context})
+    body["spec"]["securityContext"] = {"runAsNonRoot": True}
+    create(session, body)
+    if not words:
+        assert "running" in state(session)["state"]
+        return
+    uid = get(session)["metadata"]["uid"]
+    message = words.format(f'(pod: "web_default({uid})", container: c)')
+    waiting = {"reason": "CreateContainerConfigError", "message": message}
+    assert state(session)["state"]["waiting"] == waiting
+    assert ("Warning", "Failed", f"Error: {message}") in events(session)
 
 
 def test_a_variable_from_a_missing_secret_is_a_config_error_until_it_exists() -> None:
