@@ -27,6 +27,7 @@ CERTIFICATE = "/etc/webhook/tls.crt"  # what an image's server shows
 SECONDS_MAX = 10 * 365 * 86_400.0
 AMOUNT_MAX = 2.0**50
 LINE_SECONDS = 0.004  # between two lines of an image's start
+TASK_SECONDS = 1.0  # what runs in a container that has to end, when nothing is known of its image
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,8 @@ def _has_note(pod: Object, container: str, keys: Sequence[str]) -> bool:
 
 def for_container(image: Image, pod: Object, container: str) -> Image:
     """The image's behaviour with what the pod's annotations change for this container."""
+    if not image.userland and image.runs_seconds is None and _has_to_end(pod, container):
+        image = replace(image, runs_seconds=TASK_SECONDS)
     notes = meta.annotations_of(pod)
     overrides = {key: text for key, text in notes.items() if key.startswith(PREFIX)}
     if not overrides:
@@ -211,6 +214,15 @@ def for_container(image: Image, pod: Object, container: str) -> Image:
         if changes.get(name) == NEVER:
             changes[name] = SECONDS_MAX
     return replace(image, **changes)
+
+
+def _has_to_end(pod: Object, container: str) -> bool:
+    """Whether others wait for its end: an init container that is no sidecar, or a Job's own."""
+    for init in pod["spec"].get("initContainers") or ():
+        if init["name"] == container:
+            return bool(init.get("restartPolicy") != "Always")
+    owner = meta.controller_of(pod)
+    return owner is not None and owner["kind"] == "Job"
 
 
 # -- names ----------------------------------------------------------------------------------------

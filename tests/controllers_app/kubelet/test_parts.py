@@ -113,7 +113,7 @@ def test_the_repository_leaves_tag_and_digest_out() -> None:
 
 def noted(**notes: str) -> dict[str, Any]:
     prefixed = {images.PREFIX + key.replace("_", "-"): text for key, text in notes.items()}
-    return {"metadata": {"annotations": prefixed}}
+    return {"metadata": {"annotations": prefixed}, "spec": {}}
 
 
 def test_an_annotation_for_one_container_wins_over_one_for_all() -> None:
@@ -135,6 +135,33 @@ def test_never_is_a_time_and_a_huge_one_is_cut() -> None:
     found = images.for_container(Image("x", runs_seconds=1), pod, "c")
     assert found.ready_seconds == images.NEVER and found.runs_seconds is None
     assert found.stop_seconds == images.SECONDS_MAX
+
+
+@pytest.mark.parametrize(
+    ("container", "owner", "image", "ends"),
+    [
+        ("setup", "ReplicaSet", Image("x"), True),
+        ("setup", "ReplicaSet", Image("x", userland="none"), False),
+        ("sidecar", "Job", Image("x"), False),
+        ("main", "ReplicaSet", Image("x"), False),
+        ("main", "Job", Image("x"), True),
+        ("main", "Job", Image("x", runs_seconds=60), False),
+    ],
+)
+def test_of_an_image_of_which_nothing_is_known_what_others_wait_for_ends_well(
+    container: str, owner: str, image: Image, ends: bool
+) -> None:
+    pod = {
+        "metadata": {"ownerReferences": [{"kind": owner, "name": "a", "controller": True}]},
+        "spec": {
+            "initContainers": [{"name": "setup"}, {"name": "sidecar", "restartPolicy": "Always"}],
+            "containers": [{"name": "main"}],
+        },
+    }
+    found = images.for_container(image, pod, container)
+    assert (found.runs_seconds, found.exit_code) == (
+        (images.TASK_SECONDS, 0) if ends else (image.runs_seconds, 0)
+    )
 
 
 def test_an_image_that_is_in_no_catalog_is_plausible_and_always_the_same() -> None:
