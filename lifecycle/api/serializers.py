@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -25,6 +26,26 @@ ACTIONS = (
 MANIFEST_CHARACTERS_MAX = 3 * 2**20
 
 
+class Input(serializers.Serializer[Any]):
+    """The body of a request. A field that there is not is refused: it would change nothing."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        for name in data if isinstance(data, Mapping) else ():
+            if name not in self.fields:
+                known = ", ".join(self.fields)
+                raise serializers.ValidationError({name: [f"is no field; there are {known}"]})
+        return super().to_internal_value(data)
+
+
+class Choice(serializers.ChoiceField):
+    """One of some words, which a refusal names."""
+
+    def __init__(self, choices: Sequence[str], **more: Any) -> None:
+        super().__init__(choices, **more)
+        words = ", ".join(word for word in choices if word)
+        self.error_messages["invalid_choice"] = f'"{{input}}" is none of {words}'
+
+
 class BreakpointSerializer(serializers.Serializer[Any]):
     """Fields beside id and kind must equal those of the record or of its request."""
 
@@ -36,17 +57,17 @@ class BreakpointSerializer(serializers.Serializer[Any]):
         return dict(data)
 
 
-class ControlSerializer(serializers.Serializer[Any]):
-    action = serializers.ChoiceField(choices=ACTIONS)
+class ControlSerializer(Input):
+    action = Choice(ACTIONS)
     speed = serializers.JSONField(required=False, help_text='0.1 to 1000, or "max"')
     set = BreakpointSerializer(many=True, required=False, help_text="all breakpoints from now on")
-    role = serializers.ChoiceField(choices=roles.ROLES, required=False)
-    do = serializers.ChoiceField(choices=roles.ACTIONS, required=False)
+    role = Choice(roles.ROLES, required=False)
+    do = Choice(roles.ACTIONS, required=False)
     component = serializers.CharField(required=False, max_length=64)
     resource = serializers.CharField(
         required=False, max_length=253, help_text="of a fault: whose writes fail; none is all"
     )
-    op = serializers.ChoiceField(choices=("create", "update", "delete"), required=False)
+    op = Choice(("create", "update", "delete"), required=False)
     message = serializers.CharField(
         required=False, max_length=500, help_text="of a fault: what etcd answers"
     )
@@ -67,7 +88,7 @@ class ControlSerializer(serializers.Serializer[Any]):
         return given
 
 
-class ConsoleSerializer(serializers.Serializer[Any]):
+class ConsoleSerializer(Input):
     """One line of the etcd console."""
 
     command = serializers.CharField(
@@ -90,7 +111,7 @@ class ConsoleAnswerSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField(help_text="of the store, after the command")
 
 
-class ServiceRequestSerializer(serializers.Serializer[Any]):
+class ServiceRequestSerializer(Input):
     """One GET to a Service."""
 
     port = serializers.IntegerField(min_value=1, max_value=65_535)
@@ -102,13 +123,13 @@ class ServiceAnswerSerializer(serializers.Serializer[Any]):
     answer = serializers.CharField(help_text="the beginning of the body")
 
 
-class ObjectRequestSerializer(serializers.Serializer[Any]):
+class ObjectRequestSerializer(Input):
     """One change of one object that is there."""
 
-    verb = serializers.ChoiceField(choices=("update", "patch", "delete"))
+    verb = Choice(("update", "patch", "delete"))
     api_version = serializers.RegexField(r"^([a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+$", max_length=300)
     resource = serializers.CharField(max_length=253, help_text="the plural, e.g. deployments")
-    subresource = serializers.ChoiceField(required=False, default="", choices=("", "scale"))
+    subresource = Choice(("", "scale"), required=False, default="")
     namespace = serializers.CharField(
         required=False,
         default="",
@@ -191,7 +212,7 @@ class ClusterListSerializer(serializers.Serializer[Any]):
     clusters = StateSerializer(many=True)
 
 
-class NewForkSerializer(serializers.Serializer[Any]):
+class NewForkSerializer(Input):
     """Where and how a fork begins."""
 
     seq = serializers.IntegerField(required=False, help_text="right after this record; or")
@@ -424,7 +445,7 @@ class TraceListSerializer(serializers.Serializer[Any]):
     traces = TraceSerializer(many=True)
 
 
-class SaveTraceSerializer(serializers.Serializer[Any]):
+class SaveTraceSerializer(Input):
     name = serializers.CharField(max_length=100)
     cluster = serializers.CharField(required=False, max_length=63)
 

@@ -68,7 +68,12 @@ def test_control_actions_cross_the_port(
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ({"action": "explode"}, "is not a valid choice"),
+        (
+            {"action": "explode"},
+            "is none of pause, resume, step, step-request, speed, breakpoint, role, fault, "
+            "apiserver, reset",
+        ),
+        ({"action": "fault", "resourse": "pods"}, "is no field; there are action, speed, set"),
         ({"action": "speed"}, "speed needs speed"),
         ({"action": "role", "role": "scheduler"}, "role needs do"),
         ({"action": "apiserver"}, "apiserver needs do"),
