@@ -19,15 +19,17 @@ from apiserver_app.auth.data import cast
 CLUSTER_NAME = "kubernetes"
 
 
-def write(keys: pki.Pki, url: str, path: str = "") -> dict[str, Path]:
+def write(keys: pki.Pki, url: str, path: str = "", *, given_away: str = "") -> dict[str, Path]:
     """Write all files for the cluster at `url` (https://host:port) below `path`
-    (`/clusters/name`, empty for the default cluster). Returns the files by user."""
+    (`/clusters/name`, empty for the default cluster). Those of the cast are given away: they name
+    `given_away`, if there is one. Returns the files by user."""
     server = url.rstrip("/") + path
+    elsewhere = (given_away or url).rstrip("/") + path
     out = {"admin": keys.directory / "kubeconfig"}
     files = {out["admin"]: text(keys, server, pki.ADMIN)}
     for person in cast.PEOPLE:
         out[person.name] = keys.directory / "kubeconfigs" / person.name
-        files[out[person.name]] = text(keys, server, person)
+        files[out[person.name]] = text(keys, elsewhere, person)
     try:
         (keys.directory / "kubeconfigs").mkdir(parents=True, exist_ok=True)
         for file, content in files.items():

@@ -106,7 +106,7 @@ def prepare(given: options.Options) -> Prepared:
     _make_private(given.data_dir)
     os.environ.update(child.environment(given))
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
-    keys = make_identities(given, urls[1])
+    keys = make_identities(given, urls[1], network_url)
     tokens = make_tokens(given) if given.auth else {}
     authorities = client_authorities(given)
     board = Board()
@@ -196,15 +196,15 @@ def _is_running(pid: str) -> bool:
     return True
 
 
-def make_identities(given: options.Options, url: str) -> pki.Pki:
-    """Certificates and kubeconfigs."""
+def make_identities(given: options.Options, url: str, network_url: str) -> pki.Pki:
+    """Certificates and kubeconfigs. On all addresses, those of the cast name the host."""
     from apiserver_app.auth import kubeconfig, pki
     from lifecycle.hosting import apiserver
 
     hosts = [apiserver.service_address(given), *_server_names(given.host)]
     try:
         keys = pki.load(given.data_dir, time.time_ns() // 1000, hosts)
-        kubeconfig.write(keys, url)
+        kubeconfig.write(keys, url, given_away=network_url)
     except (pki.PkiError, OSError) as error:
         raise StartError(str(error)) from error
     return keys

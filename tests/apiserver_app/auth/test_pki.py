@@ -133,6 +133,18 @@ def test_kubeconfigs_embed_credentials_and_the_students_namespace(keys: pki.Pki)
     assert "namespace" not in admin["contexts"][0]["context"]
 
 
+def test_kubeconfigs_that_are_given_away_name_another_host(keys: pki.Pki) -> None:
+    url, network = "https://127.0.0.1:6443", "https://desk:6443"
+    files = kubeconfig.write(keys, url, given_away=network)
+    servers = {
+        name: yaml.safe_load(file.read_text())["clusters"][0]["cluster"]["server"]
+        for name, file in files.items()
+    }
+
+    assert servers.pop("admin") == url
+    assert set(servers.values()) == {network}
+
+
 def test_token_user_comes_with_the_token_of_the_file(keys: pki.Pki) -> None:
     files = kubeconfig.write(keys, "https://127.0.0.1:6443")
     user = yaml.safe_load(files["token-user"].read_text())["users"][0]["user"]
