@@ -16,7 +16,7 @@ from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.task import Task
 from apiserver_app.machinery.waiting import Signal
-from controllers_app.cri import images
+from controllers_app.cri import images, memory
 from controllers_app.cri.images import Image
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.backoff import Backoff
@@ -183,7 +183,7 @@ class Containers(Restarts):
         kubelet.runtime.start_container(pod.uid, statuses.record_of(container))
         self.event(container, "Normal", "Started", f"Started container {container.name}")
         await pod.step("container", "end", {"container": container.name, "id": container_id})
-        self._lifecycle.follow(container, image, began)
+        self._lifecycle.follow(container, spec, image, began)
         if hooks.of(spec, hooks.POST_START):
             failed = await hooks.run(pod, container, spec, image, hooks.POST_START)
             if failed and container.is_running:
@@ -196,7 +196,7 @@ class Containers(Restarts):
 
     def _follow(self, container: ContainerState, spec: Object, image: Image, began: int) -> None:
         """Watches the running container's end and its probes."""
-        self._lifecycle.follow(container, image, began)
+        self._lifecycle.follow(container, spec, image, began)
         self._probes.add(container, spec, image, began)
 
     def _leave(self, container: ContainerState) -> None:
@@ -299,7 +299,8 @@ class Containers(Restarts):
     def _end(self, container: ContainerState, code: int) -> None:
         began = meta.parse_time(container.state["running"]["startedAt"])
         now = self._pod.kubelet.kernel.now
-        container.state = statuses.terminated(code, began, now, container.container_id)
+        reason = self._why(container, code)
+        container.state = statuses.terminated(code, began, now, container.container_id, reason)
         message = terminationmessage.of_end(self._pod, container, self.spec_of(container), code)
         if message:
             container.state["terminated"]["message"] = message
@@ -309,6 +310,13 @@ class Containers(Restarts):
         self._pod.kubelet.runtime.stop_container(self._pod.uid, record, code)
         if self._hurried is not None:  # who stops them counts them
             self._hurried.set()
+
+    def _why(self, container: ContainerState, code: int) -> str:
+        """The runtime's reason for an end, beside what the code says."""
+        if code != memory.OOM_CODE:
+            return ""
+        spec = self.spec_of(container)
+        return memory.OOM_KILLED if memory.is_too_much(spec, self.image_of(container)) else ""
 
     async def _tell_end(self, container: ContainerState, code: int) -> None:
         detail = {"container": container.name, "exitCode": code}

@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from apiserver_app.machinery.kernel import SECOND
+from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.task import Task
-from controllers_app.cri import images
+from controllers_app.cri import images, memory
 from controllers_app.cri.images import Image
 from controllers_app.cri.services import MainProcess
 from controllers_app.kubelet import status as statuses
@@ -32,11 +33,15 @@ class Lifecycle:
         self._ended = ended
         self._tasks: dict[str, Task] = {}
 
-    def follow(self, container: ContainerState, image: Image, began: int) -> None:
+    def follow(self, container: ContainerState, spec: Object, image: Image, began: int) -> None:
         """Starts to watch for the container's end, if it can end by itself."""
         pod, record = self._pod, statuses.record_of(container)
         main = pod.kubelet.runtime.run_main(pod.uid, record, image, began)
-        if main is not None and not images.is_scripted(pod.pod, container.name):
+        if memory.is_too_much(spec, image):
+            due = began + int(memory.OOM_SECONDS * SECOND)
+            work = self._until(container, container.container_id, memory.OOM_CODE, due)
+            self._tasks[container.name] = pod.spawn("life", work)
+        elif main is not None and not images.is_scripted(pod.pod, container.name):
             work = self._until_exit(container, container.container_id, main)
             self._tasks[container.name] = pod.spawn("life", work, background=True)
         elif image.runs_seconds is not None:

@@ -18,6 +18,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from apiserver_app.machinery.syntax import quantity
+from controllers_app.cri import memory as memories
 from controllers_app.cri.images import Image
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.kubelet import Kubelet
@@ -90,8 +91,8 @@ def _at_rest(spec: Object, image: Image) -> tuple[int, int]:
     memory = quantity.value(requests["memory"]) // 2 if "memory" in requests else None
     if image.used_cpu_millis is not None:
         cpu = int(image.used_cpu_millis * 1_000_000)
-    if image.used_memory_bytes is not None:
-        memory = int(image.used_memory_bytes)
+    if (used := memories.used(spec, image)) is not None:
+        memory = int(used)
     return (
         int(image.cpu_millis * 1_000_000) if cpu is None else cpu,
         image.memory_bytes if memory is None else memory,

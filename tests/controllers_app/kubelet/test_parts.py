@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controllers_app.containerruntime.addresses import Addresses
-from controllers_app.cri import images
+from controllers_app.cri import images, memory
 from controllers_app.cri.images import Catalog, Image
 from controllers_app.cri.services import NoAddress
 from controllers_app.kubelet import status
@@ -162,6 +162,24 @@ def test_of_an_image_of_which_nothing_is_known_what_others_wait_for_ends_well(
     assert (found.runs_seconds, found.exit_code) == (
         (images.TASK_SECONDS, 0) if ends else (image.runs_seconds, 0)
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "used"),
+    [
+        (["stress"], ["--vm", "1", "--vm-bytes", "150M", "--vm-hang", "1"], 150 << 20),
+        (["/usr/bin/stress", "-m", "2", "--vm-bytes", "1g"], None, 2 << 30),
+        (["stress", "--vm", "1"], None, 256 << 20),
+        (["stress", "--cpu", "2"], None, None),
+        (["stress", "--vm", "1", "--vm-bytes", "much"], None, None),
+        (["nginx", "--vm", "1"], None, None),
+        (None, None, None),
+    ],
+)
+def test_stress_uses_the_memory_that_its_arguments_say(
+    command: list[str] | None, args: list[str] | None, used: int | None
+) -> None:
+    assert memory.used({"command": command, "args": args}, Image("x")) == used
 
 
 def test_an_image_that_is_in_no_catalog_is_plausible_and_always_the_same() -> None:
