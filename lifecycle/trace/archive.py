@@ -86,11 +86,12 @@ class Archive:
         """Keep the records header["first"]..header["last"] that `read` gives in pieces."""
         return self._write(name, header, _pieces(read, header["first"], header["last"]))
 
-    def take(self, name: str, upload: BinaryIO) -> Saved:
-        """Check an uploaded file, gzip or plain JSON lines, and keep it. Raises TraceError."""
+    def take(self, name: str, upload: BinaryIO, file_name: str = "") -> Saved:
+        """Check an uploaded file, gzip or plain JSON lines, and keep it by the name it is given,
+        else that in its header, else that of the file. Raises TraceError."""
         self._check_room()
         trace = reading.Checked(upload)
-        title = name or str(trace.header.get("name", ""))
+        title = name or str(trace.header.get("name", "")) or file_name
         return self._write(title, trace.header, trace, lambda: trace.changes)
 
     def mark(self, trace: str, bookmarks: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-SCRIPT = """
+from lifecycle.management.commands.trace import SCRIPT
+
+MINIMAL = """
 seed: 3
 nodes: 0
 steps:
@@ -29,7 +32,7 @@ def trace(*arguments: Any) -> str:
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     script = tmp_path / "script.yaml"
-    script.write_text(SCRIPT)
+    script.write_text(MINIMAL)
     file = tmp_path / "trace.jsonl.gz"
     assert "records written to" in trace("record", "--script", script, "--out", file)
     return file
@@ -62,6 +65,19 @@ def test_a_file_is_imported_into_a_data_directory(recorded: Path) -> None:
     data = recorded.parent / "data"
     said = trace("import", recorded, "--data-dir", data, "--name", "lesson")
     assert said.startswith("saved as ")
+
+
+def test_a_file_without_a_name_is_saved_by_that_of_the_file(recorded: Path) -> None:
+    file = recorded.rename(recorded.with_name("morning.jsonl.gz"))
+    said = trace("import", file, "--data-dir", recorded.parent / "data")
+    assert said == "saved as morning\n"
+
+
+def test_the_script_that_record_shows_can_be_recorded(tmp_path: Path) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text(textwrap.dedent(SCRIPT.partition("\n")[2]))
+    told = trace("record", "--script", script, "--out", tmp_path / "trace.jsonl.gz")
+    assert "records written to" in told
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,23 @@ examples:
   python manage.py trace import lesson.jsonl.gz --data-dir data
 """
 
+SCRIPT = """\
+example of a script:
+  seed: 7
+  nodes: 3
+  steps:
+  - apply: |                 # as kubectl create -f sends it, one request a document
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: web}
+      spec: {containers: [{name: web, image: nginx}]}
+    as: teacher              # one of the cast; left out: the administrator
+  - settle: true             # until nothing is left to do but housekeeping
+  - request: {method: DELETE, path: /api/v1/namespaces/default/pods/web}
+  - wait: 40                 # seconds of virtual time
+  - restart: true            # the worker is killed and started again
+"""
+
 
 class Command(BaseCommand):
     help = "Record, check, replay, export and import traces."
@@ -30,7 +47,12 @@ class Command(BaseCommand):
         parser.epilog = EXAMPLE
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         actions = parser.add_subparsers(dest="action", required=True)
-        record = actions.add_parser("record", help="run a script in virtual time, save its trace")
+        record = actions.add_parser(
+            "record",
+            help="run a script in virtual time, save its trace",
+            epilog=SCRIPT,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         record.add_argument("--script", required=True, type=Path, help="YAML file of inputs")
         record.add_argument("--seed", type=int, help="overrides the script's seed")
         record.add_argument("--out", required=True, type=Path, help="the file to write")
@@ -112,7 +134,8 @@ class Command(BaseCommand):
 
     def _import(self, options: dict[str, Any]) -> None:
         with options["file"].open("rb") as file:
-            saved = archive.Archive(options["data_dir"]).take(options["name"], file)
+            name = options["file"].name.partition(".")[0]
+            saved = archive.Archive(options["data_dir"]).take(options["name"], file, name)
         self.stdout.write(f"saved as {saved.id}")
 
 
