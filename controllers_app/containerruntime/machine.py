@@ -110,7 +110,7 @@ class Machine:
             and self.pid == 1
             and not (self._userland or self._container.image.userland)
         ):
-            return self._serve  # of the image nothing is known: it may well have the program
+            return self._plausible  # of the image nothing is known: it may well have the program
         return tool.run if tool is not None else None
 
     def where(self, name: str) -> str | None:
@@ -121,6 +121,14 @@ class Machine:
         if self._userland:
             return tools.find(self._container.environment.tools, self._userland, (), name)
         return self._container.tool(name)
+
+    async def _plausible(self, call: Call) -> int:
+        """A program that may be there: where its end is waited for it ends, else it serves."""
+        image = self._container.image
+        if image.runs_seconds is None:
+            return await self._serve(call)
+        await call.runner.sleep(image.runs_seconds)
+        return image.exit_code
 
     async def _serve(self, call: Call) -> int:
         """The image's own server, started by the container's script: it serves from now on."""

@@ -21,6 +21,18 @@ def test_a_script_writes_its_log_and_ends_the_container_with_its_code() -> None:
     assert get(session)["status"]["phase"] == "Failed"
 
 
+def test_what_an_init_container_of_an_unknown_image_runs_ends_and_its_server_goes_on() -> None:
+    session = cluster(nodes=1)
+    init = {"name": "migrate", "image": "example.org/app:1"}
+    body = pod(image=init["image"], container=script("echo a; app serve; echo b"))
+    body["spec"]["initContainers"] = [{**init, **script("echo c; app migrate && echo d")}]
+    create(session, body)
+    session.wait(10)
+    assert log(session, container="migrate") == "c\nd\n"
+    assert log(session) == "a\n"
+    assert "running" in state(session)["state"]
+
+
 def test_the_log_of_the_instance_before_is_kept() -> None:
     session = cluster(nodes=1)
     create(session, pod(image="busybox", container=script("echo $RANDOM; sleep 1; exit 1")))
