@@ -27,7 +27,7 @@ def used(spec: Object, image: Image) -> float | None:
     words = [*(spec.get("command") or image.entrypoint), *(spec.get("args") or ())]
     if not words or words[0].rpartition("/")[2] != "stress":
         return None
-    given = dict(itertools.pairwise(words))
+    given: dict[str, str] = dict(itertools.pairwise(words))
     workers = _SIZE.fullmatch(given.get("--vm", given.get("-m", "")))
     size = _SIZE.fullmatch(given.get("--vm-bytes", "256M"))
     if workers is None or size is None:
@@ -40,3 +40,8 @@ def is_too_much(spec: Object, image: Image) -> bool:
     limit = ((spec.get("resources") or {}).get("limits") or {}).get("memory")
     wanted = used(spec, image)
     return limit is not None and wanted is not None and wanted > quantity.value(limit)
+
+
+def reason_of_end(spec: Object, image: Image, code: int) -> str:
+    """The runtime's reason where its code alone does not say it."""
+    return OOM_KILLED if code == OOM_CODE and is_too_much(spec, image) else ""

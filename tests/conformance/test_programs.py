@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conformance.test_command_line import PROJECT, WAIT_SECONDS
+from tests.lifecycle.hosting.running import PROJECT, WAIT_SECONDS
 
 
 def test_the_tests_of_the_document_pass(tmp_path: Path) -> None:

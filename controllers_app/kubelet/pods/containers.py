@@ -299,9 +299,10 @@ class Containers(Restarts):
     def _end(self, container: ContainerState, code: int) -> None:
         began = meta.parse_time(container.state["running"]["startedAt"])
         now = self._pod.kubelet.kernel.now
-        reason = self._why(container, code)
+        spec = self.spec_of(container)
+        reason = memory.reason_of_end(spec, self._image(container, spec), code)
         container.state = statuses.terminated(code, began, now, container.container_id, reason)
-        message = terminationmessage.of_end(self._pod, container, self.spec_of(container), code)
+        message = terminationmessage.of_end(self._pod, container, spec, code)
         if message:
             container.state["terminated"]["message"] = message
         container.ready = container.started = False
@@ -310,13 +311,6 @@ class Containers(Restarts):
         self._pod.kubelet.runtime.stop_container(self._pod.uid, record, code)
         if self._hurried is not None:  # who stops them counts them
             self._hurried.set()
-
-    def _why(self, container: ContainerState, code: int) -> str:
-        """The runtime's reason for an end, beside what the code says."""
-        if code != memory.OOM_CODE:
-            return ""
-        spec = self.spec_of(container)
-        return memory.OOM_KILLED if memory.is_too_much(spec, self.image_of(container)) else ""
 
     async def _tell_end(self, container: ContainerState, code: int) -> None:
         detail = {"container": container.name, "exitCode": code}

@@ -70,6 +70,13 @@ def test_a_program_that_the_image_has_not_is_a_start_error() -> None:
     )
 
 
+def test_the_back_off_of_a_container_that_cannot_start_doubles_too() -> None:
+    session = cluster(nodes=1)
+    create(session, pod(image="busybox", container={"command": ["nope"]}))
+    assert state(session)["state"]["waiting"]["message"].startswith("back-off 5m0s")
+    assert state(session)["restartCount"] == 6
+
+
 def test_an_attached_client_talks_to_the_containers_shell() -> None:
     session = cluster(nodes=1)
     shell = {"stdin": True, "tty": True, "stdinOnce": True}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 
@@ -233,40 +232,6 @@ def test_a_volume_that_no_container_mounts_holds_nothing_up(shared: Session) -> 
     assert "FailedMount" not in [reason for _, reason, _ in events(shared, "unmounted")]
 
 
-@pytest.mark.parametrize(
-    ("image", "context", "words"),
-    [
-        ("nginx", {}, "container has runAsNonRoot and image will run as root {}"),
-        ("nginx", {"runAsUser": 0}, "container's runAsUser breaks non-root policy {}"),
-        ("nginx", {"runAsUser": 101}, ""),
-        ("nginx", {"runAsNonRoot": False}, ""),
-        (
-            "memcached",
-            {},
-            "container has runAsNonRoot and image has non-numeric user (memcache), "
-            "cannot verify user is non-root {}",
-        ),
-        ("registry.k8s.io/pause:3.10", {}, ""),
-        ("example.org/known-to-nobody:1", {}, ""),
-    ],
-)
-def test_a_container_that_must_not_run_as_root_is_not_created_as_root(
-    image: str, context: dict[str, Any], words: str
-) -> None:
-    session = cluster(nodes=1)
-    body = pod(image=image, container={"securityContext": context})
-    body["spec"]["securityContext"] = {"runAsNonRoot": True}
-    create(session, body)
-    if not words:
-        assert "running" in state(session)["state"]
-        return
-    uid = get(session)["metadata"]["uid"]
-    message = words.format(f'(pod: "web_default({uid})", container: c)')
-    waiting = {"reason": "CreateContainerConfigError", "message": message}
-    assert state(session)["state"]["waiting"] == waiting
-    assert ("Warning", "Failed", f"Error: {message}") in events(session)
-
-
 def test_a_variable_from_a_missing_secret_is_a_config_error_until_it_exists() -> None:
     session = cluster(nodes=1)
     variable = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
@@ -324,45 +289,6 @@ def test_a_crash_loop_restarts_at_once_then_backs_off_from_10_seconds() -> None:
     # the restart comes with the first sync after the back-off, and syncs are up to 15 s apart
     for wait, backoff in zip(waits[1:], (10, 20, 40, 80, 160), strict=True):
         assert backoff <= wait <= backoff + 16
-
-
-@pytest.mark.parametrize(
-    ("image", "command", "notes"),
-    [
-        ("polinux/stress", ["stress", "--vm", "1", "--vm-bytes", "250M", "--vm-hang", "1"], {}),
-        ("busybox", ["sleep", "60"], {"memory-bytes": "104857601"}),
-    ],
-)
-def test_a_container_that_takes_more_memory_than_its_limit_is_killed(
-    image: str, command: list[str], notes: dict[str, str]
-) -> None:
-    session = cluster(nodes=1)
-    limits = {"limits": {"memory": "100Mi"}}
-    create(
-        session, pod(image=image, container={"command": command, "resources": limits}, notes=notes)
-    )
-    last = state(session)["lastState"]["terminated"]
-    assert (last["reason"], last["exitCode"]) == ("OOMKilled", 137)
-    assert state(session)["state"]["waiting"]["reason"] == "CrashLoopBackOff"
-
-
-def test_what_is_killed_after_its_grace_period_has_not_run_out_of_memory() -> None:
-    session = cluster(nodes=1)
-    limits = {"limits": {"memory": "100Mi"}}
-    probe = {"exec": {"command": ["false"]}, "failureThreshold": 1}
-    container = {"command": ["sleep", "900"], "resources": limits, "livenessProbe": probe}
-    notes = {"memory-bytes": "104857600"}
-    create(session, pod(image="busybox", container=container, notes=notes))
-    session.wait(60)
-    last = state(session)["lastState"]["terminated"]
-    assert (last["reason"], last["exitCode"]) == ("Error", 137)
-
-
-def test_the_back_off_of_a_container_that_cannot_start_doubles_too() -> None:
-    session = cluster(nodes=1)
-    create(session, pod(image="busybox", container={"command": ["nope"]}))
-    assert state(session)["state"]["waiting"]["message"].startswith("back-off 5m0s")
-    assert state(session)["restartCount"] == 6
 
 
 def test_the_back_off_starts_anew_after_ten_good_minutes() -> None:
