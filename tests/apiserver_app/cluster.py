@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from typing import Any
 
 import orjson
 
+from apiserver_app.etcd.backend import Backend, MemoryBackend
+from lifecycle.cluster.inputs import Inputs
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests import builders
 
@@ -21,7 +25,29 @@ APPLY = {"content-type": "application/apply-patch+yaml"}
 
 def bare_session(**inputs: Any) -> Session:
     """A cluster without nodes: nothing happens to a pod but what a test does to it."""
-    return Session(default_inputs(nodes=0, **inputs))
+    return started_session(nodes=0, **inputs)
+
+
+def started_session(**inputs: Any) -> Session:
+    """A cluster that goes on where one of the same inputs stood after its first start, which takes
+    half the time."""
+    given, backend = _started(**inputs)
+    return Session(given, copied(backend))
+
+
+@functools.cache
+def _started(**inputs: Any) -> tuple[Inputs, Backend]:
+    session = Session(default_inputs(**inputs))
+    return session.inputs, session.backend
+
+
+def copied(backend: Backend) -> MemoryBackend:
+    """The same once more: what goes on there changes nothing here."""
+    made, state = MemoryBackend(), backend.load()
+    assert state is not None
+    rows, trace = list(backend.since("", 0)), list(backend.segments(1, state.seq))
+    made.commit(copy.deepcopy(state), rows, trace, list(backend.inputs()))
+    return made
 
 
 def configmap(name: str, **more: Any) -> dict[str, Any]:

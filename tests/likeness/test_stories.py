@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pathlib
 import re
 from typing import Any
@@ -12,6 +11,7 @@ import yaml
 
 from apiserver_app.etcd.backend import MemoryBackend
 from lifecycle.cluster.inputs import Inputs
+from tests.apiserver_app.cluster import copied
 from tests.controllers_app.controllers.lab import deployment
 from tests.likeness.stage import Sent, Stage, missing
 
@@ -51,10 +51,7 @@ def test_each_component_sends_what_the_real_one_sent(
 
 
 def restored(inputs: Inputs, booted: MemoryBackend, *, scheduler: bool) -> Stage:
-    copied = MemoryBackend()
-    copied.state = copy.copy(booted.state)
-    copied.rows = list(booted.rows)
-    stage = Stage(inputs, copied, scheduler=scheduler)
+    stage = Stage(inputs, copied(booted), scheduler=scheduler)
     stage.sent.clear()
     return stage
 

@@ -14,8 +14,8 @@ from apiserver_app.admission.plugins.podsecurity.image_policy import ImagePolicy
 from apiserver_app.egress.carriers import Arrived, Dial, Done, Opened
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery.meta import Object
-from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import PODS, pod
+from lifecycle.hosting.scripted import Session
+from tests.apiserver_app.cluster import PODS, bare_session, pod
 
 KUBECONFIG = yaml.safe_dump(
     {
@@ -59,7 +59,7 @@ class Server:
 
 
 def policed(**fields: Any) -> tuple[Session, Server]:
-    session = Session(default_inputs(nodes=0))
+    session = bare_session()
     server = Server()
     session.cluster.outbound.network = server
     chain = session.cluster.context.admission.chain

@@ -9,8 +9,8 @@ import pytest
 
 from apiserver_app.flags import Flags
 from lifecycle import catalog
-from lifecycle.hosting.scripted import Answer, Session, default_inputs
-from tests.apiserver_app.cluster import MERGE, bare_session, header
+from lifecycle.hosting.scripted import Answer, Session
+from tests.apiserver_app.cluster import MERGE, bare_session, header, started_session
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 METRICS = "/apis/metrics.k8s.io/v1beta1"
@@ -45,7 +45,7 @@ def bare() -> Session:
 
 @pytest.fixture
 def session() -> Session:
-    session = Session(default_inputs(nodes=1))
+    session = started_session(nodes=1)
     for answer in session.apply(MANIFEST):
         assert answer.status in (0, 201), answer.text
     session.settle()

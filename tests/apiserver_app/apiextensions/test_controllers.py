@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from lifecycle.hosting.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITIONS, NAME, crontab, define
-from tests.apiserver_app.cluster import CONFIGMAPS, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 
 
 @pytest.fixture
 def session() -> Session:
-    session = Session(default_inputs(nodes=0))
+    session = bare_session()
     define(session)
     return session
 

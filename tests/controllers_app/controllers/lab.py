@@ -7,7 +7,6 @@ and moves virtual time.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Coroutine
 from typing import Any
 
@@ -20,6 +19,7 @@ from apiserver_app.machinery.meta import Object
 from lifecycle.cluster import composition
 from lifecycle.cluster.inputs import Inputs
 from tests import builders
+from tests.apiserver_app.cluster import copied
 
 STEPS_MAX = 100_000
 LEASES = "leases.coordination.k8s.io"
@@ -280,9 +280,6 @@ def snapshot(inputs: Inputs) -> MemoryBackend:
 
 def restored(inputs: Inputs, backend: MemoryBackend) -> Lab:
     """A cluster that goes on from the snapshot, which stays as it is."""
-    copied = MemoryBackend()
-    copied.state = copy.copy(backend.state)
-    copied.rows = list(backend.rows)
-    lab = Lab(inputs, copied)
+    lab = Lab(inputs, copied(backend))
     lab.forget_records()
     return lab

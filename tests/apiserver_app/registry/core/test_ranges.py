@@ -122,7 +122,8 @@ def test_a_version_keeps_addresses_in_a_range_in_objects_or_in_both(
     assert store.get(ranges.PORTS) is not None
 
 
-def test_the_servers_key_goes_with_its_lease_unless_it_is_renewed(session: Session) -> None:
+def test_the_servers_key_goes_with_its_lease_unless_it_is_renewed() -> None:
+    session = Session(default_inputs(nodes=0))
     store = session.cluster.store
     key = f"{masterleases.PREFIX}10.0.0.11"
     first = store.get(key)
