@@ -51,7 +51,7 @@ def objects(
     service addresses."""
     items = [*_namespaces(), *_cluster_roles(version), *_cluster_bindings(version)]
     items += [*_namespaced_policy(), *_accounts(version), *_priority_classes()]
-    items += [*_levels(version), *_schemas(version, now), *_networking(version, now, net)]
+    items += [*priority_and_fairness(version, now), *_networking(version, now, net)]
     items += [*_config_maps(version, now, client_ca), *_classroom()]
     return items
 
@@ -263,6 +263,11 @@ def _flow_version(version: Release) -> str:
 def _flow_metadata(name: str) -> Object:
     annotations = {"apf.kubernetes.io/autoupdate-spec": "true"}
     return {"name": name, "generation": 1, "annotations": annotations}
+
+
+def priority_and_fairness(version: Release, now: int) -> list[Item]:
+    """Returns the priority levels, then the flow schemas."""
+    return [*_levels(version), *_schemas(version, now)]
 
 
 def _levels(version: Release) -> Iterator[Item]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 
 from apiserver_app.auth import bootstrap
-from apiserver_app.flowcontrol.classify import LEVELS, SCHEMAS
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import Kernel
@@ -29,14 +28,10 @@ _WORDS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": F
 
 async def run(client: Client, reader: Reader, kernel: Kernel, version: Release, epoch: int) -> None:
     """Reconciles once a minute, for as long as the server runs."""
-    desired = [
-        (resource, obj)
-        for resource, _, obj in bootstrap.objects(version, epoch)
-        if resource in (SCHEMAS, LEVELS)
-    ]
+    desired = bootstrap.priority_and_fairness(version, epoch)
     while True:
         await kernel.sleep(ENSURE_SECONDS, background=True)
-        for resource, obj in desired:
+        for resource, _, obj in desired:
             await _ensure(client, resource, obj, reader.get(resource, "", meta.name_of(obj)))
 
 
