@@ -1,21 +1,29 @@
-"""Thirty situations of a cluster in virtual time: what `kubectl get` prints of an object at a
+"""Situations of a cluster in virtual time: what the program kubectl prints of an object at a
 revision, and what the page says of it there.
 
-The rows are the server's table, which kubectl prints as it is: without name and age. `*` stands
-for what depends on the moment.
+kubectl asks by a port on loopback, and no time passes in the cluster until it has printed. Of its
+row the name and the age are left out; `*` stands for what depends on the moment.
 """
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import json
+import re
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests import builders
+from tests.conformance import kubectl as kubectls
+from tests.conformance.kubectl import Kubectl
 from tests.js.recorded import AUTOSCALER, CLAIM, SHOP
 
 CRASHES = {"simulation.lifecycle/crash": "true"}
@@ -23,7 +31,6 @@ RUNS = {"simulation.lifecycle/run-seconds": "3"}
 OF_CONTAINER = {"env", "readinessProbe", "resources"}
 LOOKS_MAX = 400  # four in a second
 KEY = {"name": "none", "key": "a"}
-TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 MERGE = {"content-type": "application/merge-patch+json"}
 PATHS = {
     "pods": "/api/v1/namespaces/default/pods",
@@ -201,13 +208,11 @@ SITUATIONS = {
 
 @dataclass
 class Stage:
-    """A cluster, and what was seen of it."""
+    """A cluster, the program that looks at it, and what was seen."""
 
-    session: Session = field(default_factory=lambda: Session(default_inputs(seed=7)))
+    session: Session
+    kubectl: Kubectl
     seen: list[dict[str, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.session.host.set_speed("run", 1.0)  # time passes when it is waited for, and only then
 
     def see(self, *situations: str) -> None:
         """Wait until kubectl prints what stands in the table, each after the other."""
@@ -217,20 +222,25 @@ class Stage:
     def _see(self, situation: str) -> None:
         what, wanted, _ = SITUATIONS[situation]
         resource, name = what.split("/")
+        rev, row = "", ""
         for _ in range(LOOKS_MAX):
-            path = f"{PATHS[resource]}/{name}"
-            table = self.session.request("GET", path, headers=TABLE).json()
-            if fnmatchcase(row := printed(table), wanted):
-                break
+            if rev != (rev := self._revision(resource, name)):
+                row = printed(self.kubectl("get", resource, name))
+                if fnmatchcase(row, wanted):
+                    break
             self.session.wait(0.25)
         else:
             raise AssertionError(f"{situation}: kubectl prints {row!r}, never {wanted!r}")
+        assert self._revision(resource, name) == rev
         namespace = "default" if "/namespaces/" in PATHS[resource] else ""
         self.seen.append({
             "situation": situation, "key": f"{resource}/{namespace}/{name}",
-            "rev": table["rows"][0]["object"]["metadata"]["resourceVersion"],
-            "seq": self.session.cluster.recorder.seq,
+            "rev": rev, "seq": self.session.cluster.recorder.seq,
         })  # fmt: skip
+
+    def _revision(self, resource: str, name: str) -> str:
+        answer = self.session.request("GET", f"{PATHS[resource]}/{name}")
+        return str(answer.json()["metadata"]["resourceVersion"])
 
     def make(self, *manifests: dict[str, Any]) -> None:
         answers = self.session.apply("\n---\n".join(json.dumps(one) for one in manifests))
@@ -243,11 +253,49 @@ class Stage:
         assert answer.status == 200, answer.text
 
 
-def printed(table: Any) -> str:
-    """The row of an object as kubectl prints it, without name and age."""
-    columns = [one["name"] for one in table["columnDefinitions"] if not one["priority"]]
-    cells = dict(zip(columns, table["rows"][0]["cells"], strict=False))
-    return " ".join(str(cell) for name, cell in cells.items() if name not in ("Name", "Age"))
+@contextlib.contextmanager
+def stage(folder: Path) -> Iterator[Stage]:
+    """A cluster that kubectl reaches until it is left."""
+    session = Session(default_inputs(seed=7))
+    session.host.set_speed("run", 1.0)  # time passes when it is waited for, and only then
+    with http.server.HTTPServer(("127.0.0.1", 0), door_to(session)) as server:
+        address = f"http://127.0.0.1:{server.server_port}"
+        config = {
+            "apiVersion": "v1", "kind": "Config", "current-context": "stage",
+            "clusters": [{"name": "stage", "cluster": {"server": address}}],
+            "contexts": [{"name": "stage", "context": {"cluster": "stage"}}],
+        }  # fmt: skip
+        (folder / "kubeconfig").write_text(json.dumps(config))
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield Stage(session, Kubectl(kubectls.newest(), folder, folder))
+        finally:
+            server.shutdown()
+
+
+def door_to(session: Session) -> type[http.server.BaseHTTPRequestHandler]:
+    """What is asked there is asked of the cluster; whoever asks waits, and nobody else works."""
+
+    class Door(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answer = session.request("GET", self.path, headers=headers)
+            self.send_response_only(answer.status)
+            for name, value in answer.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.text)
+
+    return Door
+
+
+def printed(table: str) -> str:
+    """The row that kubectl prints of an object, without name and age."""
+    head, row = table.splitlines()
+    columns = [(each.start(), each[0].strip()) for each in re.finditer(r"\S+( \S+)* *", head)]
+    ends = [start for start, _ in columns[1:]] + [None]
+    cells = {name: row[at:end].strip() for (at, name), end in zip(columns, ends, strict=True)}
+    return " ".join(cell for name, cell in cells.items() if name not in ("NAME", "AGE"))
 
 
 def pods_that_fail(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""What the page says of an object, beside what kubectl prints of it at the same revision."""
+"""What the page says of an object, beside what the program kubectl prints at its revision."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PAGE = Path(__file__).with_name("situations.mjs")
 def test_the_page_says_what_kubectl_prints(story: Callable[[Stage], None], tmp_path: Path) -> None:
     node = shutil.which("node")
     assert node, "these tests need node on the PATH: tests/setup installs it"
-    stage = Stage()
-    story(stage)
+    with situations.stage(tmp_path) as stage:
+        story(stage)
     given = {
         "epoch": stage.session.header()["epoch"],
         "records": stage.session.records(),
