@@ -1,7 +1,15 @@
 // @ts-check
 // Facts about the cursor: what the page says of a moment comes from records up to it, and no later.
+//
+// Beside a whole trace grows one that ends at the cursor. At every record of every trace all that
+// the views are handed is the same of both: each entry of the index that this record is part of,
+// the state, and the chapter. So what a view makes of it is the same, too, unless it keeps things
+// from one call to the next or reaches for the whole trace: the views are called at many records,
+// and there `whole` throws. Where the page shows what follows as such, it has the whole trace on
+// purpose: on the time axis, on the tape, and in the story of a pod.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { explain } from '../../static/js/core/explain/index.js';
 import { currentAt, heldAside } from '../../static/js/core/story/follow.js';
 import { gatesOf } from '../../static/js/core/trace/facts.js';
@@ -30,11 +38,100 @@ const words = wordsFor('en');
 const act = /** @type {any} */ (
   new Proxy({}, { get: () => () => false })
 );
-// what is said of the moment is looked at with every record from the first command on, but for
-// heartbeats and reads; those, the boot, and what one could choose, with one in so many
+/** In place of the whole trace, for a view that is to do without. */
+const NOT_KNOWN = /** @type {any} */ (
+  new Proxy({}, {
+    get: (_, name) => assert.fail(`a view asks the whole trace for ${String(name)}`),
+  })
+);
+// views are called at one record in so many, and from the first command on what is said of the
+// moment at each but those of heartbeats and reads
 const EACH = 17;
 // the map is drawn at one in so many of these
 const DRAWN_EACH = 10;
+// all of the index is compared, once in so many records
+const ALL_EACH = 1000;
+
+/** What is in the index by a key, as lists of spans or records, or of their numbers. */
+const LISTS = /** @type {const} */ (['histories', 'steps', 'cycles', 'caused', 'trails']);
+const SPANS = /** @type {const} */ (['requests', 'works']);
+
+/** @typedef {{name: typeof LISTS[number] | 'spans', key: any}} Entry */
+
+/**
+ * The entries of an index that each of its records is part of.
+ * @param {import('../../static/js/core/trace/index.js').Index} index
+ */
+function entriesOf(index) {
+  /** @type {Map<number, Entry[]>} */ const bySeq = new Map();
+  const add = (/** @type {number} */ seq, /** @type {Entry} */ entry) => {
+    const known = bySeq.get(seq);
+    if (known) known.push(entry);
+    else bySeq.set(seq, [entry]);
+  };
+  for (const name of LISTS)
+    for (const [key, list] of index[name])
+      for (const part of list) add(typeof part === 'number' ? part : part.seq, { name, key });
+  for (const { seq, records, requests, promoted } of index.spans.values()) {
+    const parts = [seq, ...records.map((record) => record.seq), ...requests, promoted];
+    for (const part of new Set(parts)) add(part, { name: 'spans', key: seq });
+  }
+  return bySeq;
+}
+
+/** Numbers in place of records and spans, which are looked at by themselves. */
+const numbers = (/** @type {(number | {seq: number})[] | undefined} */ list) =>
+  list?.map((part) => (typeof part === 'number' ? part : part.seq));
+
+/** An entry as it is handed out. */
+const handed = (/** @type {any} */ index, /** @type {Entry} */ { name, key }) => {
+  const value = index[name].get(key);
+  if (name !== 'spans') return numbers(value);
+  return value && {
+    ...value,
+    open: value.open.seq,
+    close: value.close?.seq,
+    records: numbers(value.records),
+  };
+};
+
+/** What is handed out of the state, but for each object. */
+const stateOf = (/** @type {ReturnType<History['stateAt']>} */ state) => ({
+  ...state,
+  objects: [...state.objects].map(([resource, map]) => [resource, map.size]),
+  shared: null,
+  components: state.components.size,
+});
+
+/**
+ * Whether all that is handed to a view at a record is of records up to it.
+ * @param {History} whole @param {History} grown  up to that record @param {Entry[]} entries
+ */
+function assertKnown(whole, grown, entries, why = '') {
+  const { last: seq, index: own } = grown;
+  const known = knownAt(whole.index, seq);
+  const same = (/** @type {any} */ is, /** @type {any} */ wanted, /** @type {any} */ what) =>
+    assert.ok(isDeepStrictEqual(is, wanted), `${JSON.stringify(what)}: ${why}`);
+  same(known.record(seq), own.record(seq), 'the record');
+  same([known.first, known.last, known.roots], [own.first, own.last, own.roots], 'roots');
+  same(known.record(seq + 1), undefined, 'the next record');
+  for (const entry of entries) same(handed(known, entry), handed(own, entry), entry);
+  if (entries.some(({ name }) => name === 'spans'))
+    for (const name of SPANS) same(numbers(known[name]), numbers(own[name]), name);
+  const [state, at] = [whole.stateAt(seq), grown.stateAt(seq)];
+  same(stateOf(state), stateOf(at), 'state');
+  const record = /** @type {any} */ (own.record(seq));
+  if (own.told.at(-1)?.record === record) same(known.facts, own.facts, 'facts');
+  const { components } = state;
+  if (record.kind === 'component')
+    same(components.get(record.name), at.components.get(record.name), record.name);
+  if (record.kind !== 'write') return;
+  same(numbers(known.writes), numbers(own.writes), 'writes');
+  const { key, rev, resource } = record;
+  for (const index of [known, own])
+    assert.deepEqual([index.byRev.get(rev), index.objectAt(key, Infinity)], [record, record], why);
+  same(state.objects.get(resource)?.get(key), at.objects.get(resource)?.get(key), key);
+}
 
 /** What one could have chosen at a moment. @param {History} history @param {number} seq */
 function choices(history, seq) {
@@ -56,22 +153,29 @@ function choices(history, seq) {
   return list;
 }
 
+/** What a view is handed at a record. @param {History} history @param {number} seq */
+function moment(history, seq) {
+  const state = history.stateAt(seq);
+  const index = knownAt(history.index, seq);
+  const current = heldAside(index, state.held) || currentAt(index, {}, seq);
+  return { words, state, index, current, whole: NOT_KNOWN };
+}
+
+/** The chapter of a record, which is cut out of the whole trace. */
+function chapterAt(/** @type {History} */ history, /** @type {number} */ seq) {
+  const given = { ...moment(history, seq), whole: history.index, clock: 0 };
+  const chapter = chapterOf(/** @type {any} */ (given));
+  return chapter && [chapter.at, chapter.of, chapter.name, chapter.text];
+}
+
 /** What is explained with the cursor at a record. */
 function said(
   /** @type {History} */ history,
   /** @type {number} */ seq,
   /** @type {(Selected|null)[]} */ chosen,
 ) {
-  const state = history.stateAt(seq);
-  const index = knownAt(history.index, seq);
-  const current = heldAside(index, state.held) || currentAt(index, {}, seq);
-  const given = { words, whole: history.index, index, current, state, clock: 0 };
-  const ctx = /** @type {any} */ (given);
-  const chapter = chapterOf(ctx);
-  const spoken = chapter && [chapter.at, chapter.of, chapter.name, chapter.text];
-  return [spoken, ...chosen.map((selected) =>
-    explain({ index, state, current, selected, crowd: false, version: '1.33', clock: 0 }, words),
-  )];
+  const given = { ...moment(history, seq), crowd: false, version: '1.33', clock: 0 };
+  return chosen.map((selected) => explain({ ...given, selected }, words));
 }
 
 /** Of each kind that has a view the newest. @param {ReturnType<History['stateAt']>} state */
@@ -88,16 +192,15 @@ const newest = ({ objects }) => {
 
 /** What is drawn of the map. @param {History} history @param {number} seq */
 function drawn(history, seq) {
-  const state = history.stateAt(seq);
-  const index = knownAt(history.index, seq);
-  const current = heldAside(index, state.held) || currentAt(index, {}, seq);
+  const given = moment(history, seq);
+  const { state } = given;
   const player = { follow: {}, live: true, quick: false, past: false, server: {} };
   const ui = { selected: null, namespace: 'default', focus: '', menu: '' };
   const meta = { epoch: '', now: () => state.t };
   const clock = state.t / 1000;
   return ['api', 'all', 'scheduler'].map((focus) => {
-    const given = { index, state, current, words, player, ui, meta, act, focus, clock };
-    const ctx = /** @type {any} */ ({ ...given, compact: false, now: state.t });
+    const looks = { player, ui, meta, act, focus, clock, compact: false, now: state.t };
+    const ctx = /** @type {any} */ ({ ...given, ...looks });
     const model = corridorModel(ctx);
     const cycle = cycleOf(ctx);
     const rollout = rolloutAt(ctx);
@@ -125,24 +228,28 @@ function drawn(history, seq) {
 }
 
 for (const name of names())
-  test(`in "${name}" the page says at each record what it would if nothing followed`, () => {
+  test(`in "${name}" nothing of what follows is known at any record`, () => {
     const records = recorded(name);
     const whole = new History();
     whole.append(structuredClone(records));
+    const entries = entriesOf(whole.index);
+    const all = [...entries.values()].flat();
     const grown = new History();
     const command = commandAt(records);
     let seen = 0;
     for (const [i, record] of records.entries()) {
       grown.append([record]);
+      const { seq } = record;
+      const why = `record ${seq}: ${JSON.stringify(record).slice(0, 200)}`;
+      assertKnown(whole, grown, i % ALL_EACH === 0 ? all : entries.get(seq) || [], why);
+      const same = (/** @type {(history: History) => any} */ ask) =>
+        assert.equal(JSON.stringify(ask(whole)), JSON.stringify(ask(grown)), why);
+      same((history) => chapterAt(history, seq));
       const isSample = i % EACH === 0;
       const { cls } = grown.index.spanOf(record) || {};
       if ((i < command || cls === 'beat' || cls === 'read') && !isSample) continue;
-      const { seq } = record;
-      const all = isSample ? choices(grown, seq) : [];
-      const chosen = [null, ...(all.length ? [all[i % all.length]] : [])];
-      const why = `record ${seq}: ${JSON.stringify(record).slice(0, 200)}`;
-      const same = (/** @type {(history: History) => any} */ ask) =>
-        assert.equal(JSON.stringify(ask(whole)), JSON.stringify(ask(grown)), why);
+      const choice = isSample ? choices(grown, seq) : [];
+      const chosen = [null, ...(choice.length ? [choice[i % choice.length]] : [])];
       same((history) => said(history, seq, chosen));
       if (isSample && seen++ % DRAWN_EACH === 0) same((history) => drawn(history, seq));
     }

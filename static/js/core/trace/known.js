@@ -28,10 +28,12 @@ export function knownAt(index, seq) {
  * @extends {SpanLookup<{get: (seq: number) => Span | undefined}>}
  */
 class Known extends SpanLookup {
+  /** @type {Index} nobody who is handed this one reaches it */ #whole;
+
   /** @param {Index} whole @param {number} seq */
   constructor(whole, seq) {
     super({ get: (seq) => this.span(whole.spans.get(seq)) });
-    this.whole = whole;
+    this.#whole = whole;
     this.first = whole.first;
     this.last = Math.max(seq, whole.first - 1);
     /** @type {Map<number, Span>} the spans that were cut */ this.cut = new Map();
@@ -48,49 +50,49 @@ class Known extends SpanLookup {
 
   get roots() {
     return this.keep('roots', () =>
-      this.seqs(this.whole.roots).filter((root) => this.isRoot(root)),
+      this.seqs(this.#whole.roots).filter((root) => this.isRoot(root)),
     );
   }
 
   get requests() {
-    return this.keep('requests', () => this.spanList(this.whole.requests));
+    return this.keep('requests', () => this.spanList(this.#whole.requests));
   }
 
   get works() {
-    return this.keep('works', () => this.spanList(this.whole.works));
+    return this.keep('works', () => this.spanList(this.#whole.works));
   }
 
   get writes() {
-    return this.keep('writes', () => this.records(this.whole.writes));
+    return this.keep('writes', () => this.records(this.#whole.writes));
   }
 
   get facts() {
-    return this.keep('facts', () => Facts.of(this.whole.told, this.last));
+    return this.keep('facts', () => Facts.of(this.#whole.told, this.last));
   }
 
   /** @param {number} seq */
   record(seq) {
-    return seq <= this.last ? this.whole.record(seq) : undefined;
+    return seq <= this.last ? this.#whole.record(seq) : undefined;
   }
 
   /** @param {string} key @param {number} seq */
   objectAt(key, seq) {
-    return this.whole.objectAt(key, Math.min(seq, this.last));
+    return this.#whole.objectAt(key, Math.min(seq, this.last));
   }
 
   /** @param {number} root */
   covers(root) {
-    return this.whole.covers(root);
+    return this.#whole.covers(root);
   }
 
   /** @param {string} key */
   hasAllOf(key) {
-    return this.whole.hasAllOf(key);
+    return this.#whole.hasAllOf(key);
   }
 
   /** @param {import('./records.js').WriteRecord} write */
   before(write) {
-    return this.whole.before(write);
+    return this.#whole.before(write);
   }
 
   /** @param {number} seq */
@@ -110,7 +112,7 @@ class Known extends SpanLookup {
 
   /** Some requests are found to be worth following only later. @param {number} root */
   isRoot(root) {
-    const span = this.whole.spans.get(root);
+    const span = this.#whole.spans.get(root);
     return !!span && span.seq <= this.last && span.promoted <= this.last;
   }
 
@@ -148,7 +150,7 @@ class Known extends SpanLookup {
       records: own,
       requests: this.seqs(requests),
       close: this.upTo(span.close || undefined) || null,
-      roots: span.promoted > this.last ? [] : span.roots,
+      ...(span.promoted > this.last ? { promoted: 0, roots: [] } : {}),
       user: own.reduce(
         (user, record) => (record.kind === 'gate' && record.detail?.user) || user,
         /** @type {import('./index.js').User|null} */ (null),
