@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.browser import asking
 from tests.browser.sight import Look, Sight
+from tests.lifecycle.hosting.running import Demo
 
 WIRE_MAX = 200 * 1024  # bytes of all that the first picture takes, with their heads
 JOINED = "/static/joined/js"
+ICON = "/static/mark.svg"
 CHINESE = f"{JOINED}/i18n/chinese.js"
 OTHER = "#bar button[aria-label*='中文'], #bar button[aria-label*='English']"
 # each rule as the browser understood it, of the sheets one by one and of all in one
@@ -103,6 +106,20 @@ def test_a_language_that_cannot_be_fetched_is_spoken_once_it_can(look: Look) -> 
     sight.page.locator(OTHER).click()
 
     expect(sight.page.get_by_role("button", name="开始")).to_be_visible()
+
+
+def test_another_address_fetches_the_icon_no_more(look: Look, demo: Demo) -> None:
+    asking.run(demo, "web", 1)
+    sight, fetched = watched(look, "theme=light&lang=en")
+    taken = []
+
+    for _ in range(4):  # Chromium asks for it each time
+        with sight.page.expect_event("requestfinished", lambda one: one.url.endswith(ICON)):
+            sight.press("ArrowLeft")
+        sight.settle()
+        taken.append(fetched.bytes[f"{_origin(fetched)}{ICON}"])
+
+    assert len(set(taken)) == 1, taken
 
 
 def test_the_joined_style_sheet_has_the_rules_of_all_of_them(look: Look) -> None:

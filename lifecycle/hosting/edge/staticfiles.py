@@ -1,8 +1,9 @@
 """Serves the page's files under /static as raw ASGI, before Django is imported.
 
 Serves only regular files below one folder. Browsers revalidate them by ETag, so that a change on
-disk shows at the next reload. Text is packed once for all who take gzip. Below /static/joined is
-what making.py makes of them; by an address that names its version a browser may keep it.
+disk shows at the next reload; the icon is kept for a day, for Chromium asks for it at each change
+of the address. Text is packed once for all who take gzip. Below /static/joined is what making.py
+makes of them; by an address that names its version a browser may keep it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ Messages = list[dict[str, Any]]
 
 PREFIX = making.PREFIX
 KEPT = b"public, max-age=31536000, immutable"
+ICON_KEPT = b"public, max-age=86400"
 PACKED_TYPES = frozenset({".css", ".js", ".map", ".svg"})
 PACKED_MAX = 1000  # files; then all is packed anew
 
@@ -71,7 +73,8 @@ class StaticFiles:
             content = file.read_bytes()
             return self._pack(f"{file}-{version}", content) if is_packed else content
 
-        return _messages(file, version, b"no-cache", scope, body)
+        kept = ICON_KEPT if file.suffix == ".svg" else b"no-cache"
+        return _messages(file, version, kept, scope, body)
 
     def _pack(self, key: str, body: bytes) -> bytes:
         if key not in self._packed:
