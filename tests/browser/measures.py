@@ -21,6 +21,10 @@ LAYOUT = """() => {
     }
     if (panel.scrollWidth > panel.clientWidth + 1) wrong.push(`${name(panel)} is too wide inside`);
   }
+  const text = document.querySelector('#inspector .scroll');
+  if (text && text.scrollWidth > text.clientWidth + 1) {
+    wrong.push(`what is explained is ${text.scrollWidth - text.clientWidth} px too wide`);
+  }
   const apart = (list) => list.forEach((a, i) => list.slice(i + 1).forEach((b) => {
     const [p, q] = [a.getBoundingClientRect(), b.getBoundingClientRect()];
     const x = Math.min(p.right, q.right) - Math.max(p.left, q.left);

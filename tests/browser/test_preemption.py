@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.browser import asking
-from tests.browser.sight import Look
+from tests.browser import asking, measures
+from tests.browser.sight import COMPACT, Look
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
@@ -29,7 +29,7 @@ def test_the_page_tells_who_has_to_leave_and_why(look: Look, demo: Demo) -> None
     kubectl("run", "more", "--image=nginx", asking_for("3", "mid", nodeName="node-1"))
     kubectl("wait", "--for=condition=Ready", "pod/less", "pod/more", PATIENTLY)
     asking.control(demo, action="breakpoint", set=[AT_PREEMPTION])
-    sight = look()
+    sight = look(COMPACT)
     kubectl("run", "web", "--image=nginx", asking_for("2", "high"))
 
     sight.says(sight.moment, "paused at a breakpoint")
@@ -39,6 +39,8 @@ def test_the_page_tells_who_has_to_leave_and_why(look: Look, demo: Demo) -> None
     sight.says(board, "node-2: less would leave (priority -100)")
     why = sight.page.get_by_role("complementary")
     sight.says(why, "Of 2 nodes, the most important victim on node-2 has the lowest priority.")
+    sight.settle()
+    assert sight.page.evaluate(measures.LAYOUT) == []
 
     asking.free(demo, "max")
     kubectl("wait", "--for=condition=Ready", "pod/web", PATIENTLY)

@@ -45,8 +45,8 @@ function candidateTable(candidates, words) {
       .map((candidate) => [
         candidate.node,
         candidate.victims.map(nameOf).join(', '),
-        String(candidate.highest),
-        String(candidate.violations),
+        words.number(candidate.highest),
+        words.number(candidate.violations),
       ]),
   });
 }
