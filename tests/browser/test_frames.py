@@ -1,8 +1,9 @@
 """What one frame of the page does when there are many pods: it draws one part while they start,
-moves no square, and measures nothing before all is written."""
+takes some of what came, moves no square, and measures nothing before all is written."""
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser import asking
@@ -23,6 +24,28 @@ PARTS = """() => {
   }).observe(document.body, {
     subtree: true, childList: true, attributes: true, characterData: true,
   });
+}"""
+# a machine on which a message takes this long, and on which the page got no time for a while: how
+# many messages are taken between two frames, of which there is time for four
+TAKES_MS, LATE_MS, FEW = 10, 3000, 8
+LATE = """([takes, late]) => {
+  const idle = (ms) => {
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+  };
+  window.taken_ = [0];
+  const { parse } = JSON;
+  JSON.parse = (text) => {
+    idle(takes);
+    window.taken_.push(window.taken_.pop() + 1);
+    return parse(text);
+  };
+  const see = () => {
+    window.taken_.push(0);
+    requestAnimationFrame(see);
+  };
+  requestAnimationFrame(see);
+  setTimeout(() => idle(late));
 }"""
 # squares that were taken out, and those of them that were put in elsewhere
 SQUARES = """() => {
@@ -63,9 +86,15 @@ def until_known(sight: Sight, demo: Demo) -> None:
     sight.until(known, asking.state(demo)["seq"])
 
 
+@pytest.fixture(scope="module")
+def waiting(demo: Demo) -> None:
+    """Many pods for which there is no node."""
+    pods = (asking.pod(f"waits-{n}", nodeSelector={"is": "nowhere"}) for n in range(MANY))
+    assert len(asking.apply(demo, "\n---\n".join(pods))) == MANY
+
+
+@pytest.mark.usefixtures("waiting")
 def test_while_many_pods_start_a_frame_draws_one_part_of_the_page(look: Look, demo: Demo) -> None:
-    waiting = (asking.pod(f"waits-{n}", nodeSelector={"is": "nowhere"}) for n in range(MANY))
-    assert len(asking.apply(demo, "\n---\n".join(waiting))) == MANY
     sight = look()
     expect(sight.page.locator("#funnel")).to_be_visible()
     until_known(sight, demo)
@@ -78,6 +107,22 @@ def test_while_many_pods_start_a_frame_draws_one_part_of_the_page(look: Look, de
     drawn = sight.page.evaluate("window.drawn_")
     assert {part for parts in drawn for part in parts} == {"bench", "map", "inspector", "timeline"}
     assert [parts for parts in drawn if len(parts) > 1] == []
+
+
+@pytest.mark.usefixtures("waiting")
+def test_what_came_late_is_taken_a_few_messages_a_frame(look: Look, demo: Demo) -> None:
+    sight = look()
+    expect(sight.page.locator("#funnel")).to_be_visible()
+    until_known(sight, demo)
+
+    sight.page.evaluate(LATE, [TAKES_MS, LATE_MS])
+    for number in range(3 * STEPS):
+        assert asking.apply(demo, asking.pod(f"late-{number}"))[0]["code"] == 201
+    until_known(sight, demo)
+
+    taken = sight.page.evaluate("window.taken_")
+    assert sum(taken) >= STEPS
+    assert max(taken) <= FEW, taken
 
 
 def test_a_pod_that_starts_moves_no_square(look: Look, demo: Demo) -> None:

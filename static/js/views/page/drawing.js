@@ -22,8 +22,9 @@ const AT_ONCE_MAX = 8;
 // of more there is a picture so often, later if much came, but not so late
 const TURNS_MS = 150;
 const TURNS_MS_MAX = 300;
-// what came is taken for so long of a frame, unless it waits longer than it may
+// what came is taken for so long of a frame, for longer if it waits longer than it may
 const TAKING_MS = 8;
+const TAKING_MS_MAX = 40;
 const WAITING_MS_MAX = 500;
 
 export class Drawing {
@@ -50,8 +51,8 @@ export class Drawing {
   async turn(came) {
     while (this._inTurns && !document.hidden) {
       const now = performance.now();
-      const isTime = now - this._frameAt < TAKING_MS || now - came > WAITING_MS_MAX;
-      if (!this._parts.length && isTime) return;
+      const room = now - came > WAITING_MS_MAX ? TAKING_MS_MAX : TAKING_MS;
+      if (!this._parts.length && now - this._frameAt < room) return;
       await new Promise((/** @type {(taken: void) => void} */ go) => this._waiting.push(go));
     }
   }
