@@ -15,11 +15,13 @@ class Addresses:
 
     def __init__(self) -> None:
         self._first = self._next = 0
-        self._last = -1  # no range yet
+        self._last = -1
+        self.has_range = False
         self._taken: set[str] = set()
 
     def move(self, cidr: str) -> None:
         """The next addresses are of this range."""
+        self.has_range = True
         network = ipaddress.ip_network(cidr)
         self._first = self._next = int(network.network_address) + 2  # .1 is the bridge
         self._last = int(network.broadcast_address) - 1
@@ -30,8 +32,6 @@ class Addresses:
 
     def take(self) -> str:
         """The next free one, going round, so that an address is not reused at once."""
-        if self._last < self._first:
-            raise NoAddress("no IP ranges specified")
         for _ in range(self._last - self._first + 1):
             address = str(ipaddress.ip_address(self._next))
             self._next = self._next + 1 if self._next < self._last else self._first

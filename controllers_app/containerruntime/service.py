@@ -46,6 +46,11 @@ CREATE_SECONDS = 0.05
 BANDWIDTH_BYTES = 24_000_000  # a second, of one pull
 MANIFEST_SECONDS = 0.35  # asking the registry, also when every layer is there
 OUTPUT_BYTES_MAX = 10 * 1024  # of a command that is run synchronously
+# what containerd says before it has written a configuration of CNI, for which it needs the range
+NO_CONFIGURATION = (
+    "NetworkReady=false reason:NetworkPluginNotReady "
+    "message:Network plugin returns error: cni plugin not initialized"
+)
 # who says why a command cannot be run: the kubelet's server to whom it streams, or the runtime
 _STREAM, _SYNC = "error executing command in container:", "rpc error: code = Unknown desc ="
 
@@ -75,6 +80,9 @@ class Service:
 
     def update_runtime_config(self, pod_cidr: str) -> None:
         self.addresses.move(pod_cidr)
+
+    def network_error(self) -> str:
+        return "" if self.addresses.has_range else NO_CONFIGURATION
 
     # -- images ---------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ class PullError(Exception):
 
 
 class NoAddress(Exception):
-    """The node has no range, or every address of it is taken; the text is the CNI plugin's."""
+    """Every address of the node's range is taken; the text is the CNI plugin's."""
 
 
 class Sandbox(msgspec.Struct, frozen=True):
@@ -156,6 +156,10 @@ class RuntimeService(Protocol):
 
     def update_runtime_config(self, pod_cidr: str) -> None:
         """Pods get their addresses from this range from now on."""
+        ...
+
+    def network_error(self) -> str:
+        """The condition NetworkReady, as long as it does not hold; else empty."""
         ...
 
     # -- sandboxes ------------------------------------------------------------------------------

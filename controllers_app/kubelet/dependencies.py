@@ -1,6 +1,6 @@
 """What the parts of one kubelet share, and their interface to the pod worker.
 
-Models kubernetes pkg/kubelet/kubelet.go (Dependencies).
+Models kubernetes pkg/kubelet/kubelet.go (Dependencies, updateRuntimeUp).
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ class Dependencies:
         self.references = References(kernel, client, probe, self.lane, group)
         self.mounter = Mounter(kernel, client, self.references)
         self.writing = Lock(kernel)  # one status write at a time, as the status manager has it
+
+    def network_error(self) -> str:
+        """Why only pods in the node's own network can start; empty when all can."""
+        error = self.runtime.network_error()
+        return error and f"container runtime network not ready: {error}"
 
 
 class Pod(Protocol):

@@ -58,6 +58,7 @@ class Kubelet:
         group.spawn(f"{lane}/informer nodes", self._nodes.run())
         await self._nodes.synced.wait()
         await self._register()
+        group.spawn(f"{lane}/status once ready", self._status.fast_update())
         group.spawn(f"{lane}/status", self._status.heartbeat(), background=True)
         group.spawn(f"{lane}/lease", self._lease.keep(), background=True)
         self.pods.handle(self._added, self._updated, self._deleted)
@@ -88,6 +89,7 @@ class Kubelet:
         cidr = node["spec"].get("podCIDR", "")
         if cidr and cidr != before:
             self.dependencies.runtime.update_runtime_config(cidr)
+            self._status.network.set()
 
     def _remove_worker(self, worker: PodWorker) -> None:
         self.workers.pop(worker.uid, None)

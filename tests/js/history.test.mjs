@@ -6,6 +6,8 @@ import { History } from '../../static/js/core/trace/history.js';
 import { emptyState, reduce } from '../../static/js/core/trace/reducer.js';
 import { ancestry, currentAt, nextStop } from '../../static/js/core/story/follow.js';
 import { ownerTree, podsOf, nodesOf } from '../../static/js/core/cluster/objects.js';
+import { explainNode } from '../../static/js/core/explain/kubelet.js';
+import { wordsFor } from './languages.mjs';
 import { must, recorded, repeated } from './traces.mjs';
 
 const KUBECTL = 'kubectl/v1.33.1';
@@ -132,6 +134,28 @@ test('objects hang below their controllers and pods below their nodes', () => {
     ['ready', 'ready', 'ready'],
   );
   assert.equal(nodesOf(state)[1].pods.filter((p) => !p.system).length, 1);
+});
+
+test('a node says why it is not ready, until it is', () => {
+  const history = load('full');
+  const creation = must(
+    recorded('full').find(
+      (one) => one.kind === 'write' && one.op === 'create' && one.resource === 'nodes',
+    ),
+  );
+  const [fresh] = nodesOf(history.stateAt(creation.seq));
+  assert.match(fresh.why, /cni plugin not initialized, CSINode is not yet initialized/);
+  const explanation = explainNode(
+    /** @type {any} */ ({ state: history.stateAt(creation.seq), index: history.index }),
+    fresh.name,
+    wordsFor('en'),
+  );
+  assert.match(JSON.stringify(explanation), /cni plugin not initialized/);
+  const nodes = nodesOf(history.stateAt(history.last));
+  assert.deepEqual(
+    nodes.map((one) => [one.ready, one.why]),
+    [[true, ''], [true, ''], [true, '']],
+  );
 });
 
 test('a refused request is followed though nothing was stored', () => {

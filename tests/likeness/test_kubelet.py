@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from apiserver_app.machinery.kernel import SECOND
+from controllers_app.containerruntime.service import Service
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app import podlab
@@ -96,6 +97,8 @@ def test_a_kubelet_registers_its_node_as_the_real_one_does(monkeypatch: Any) -> 
         start(cluster)
 
     monkeypatch.setattr(Cluster, "start", recorded)
+    # the runtime that pretends has a network from the start
+    monkeypatch.setattr(Service, "network_error", lambda self: "")
     podlab.cluster(nodes=1)
     wanted = yaml.safe_load((STORIES_OF_NODES / "registration.yaml").read_text())["node-1"]
     sent = [

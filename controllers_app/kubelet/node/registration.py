@@ -25,7 +25,7 @@ class Registration:
         self._lease = lease
 
     async def register(self) -> None:
-        """Creates the Node unless it exists, and reports it Ready once it has its CSINode."""
+        """Creates the Node unless it exists, and reports it; a new one gets its CSINode then."""
         kubelet = self._kubelet
         with errors.ignoring("NotFound"):  # a new node has to be created first
             await self._create_csi_node()
@@ -41,7 +41,6 @@ class Registration:
         await self._lease.renew()
         if not self._status.has_csi_node:
             await self._create_csi_node()
-            await self._status.report(always=True)
 
     def _remember_images(self, node: Object) -> None:
         """Imports the images in the node's status: they are still on its disk."""

@@ -11,6 +11,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import quantity
+from apiserver_app.machinery.waiting import Signal
 from controllers_app.cri.images import Image, repository
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.node.lease import Lease
@@ -27,7 +28,7 @@ _HEALTHY = (
     ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 )
 _READY = ("True", "KubeletReady", "kubelet is posting ready status")
-_NOT_READY = ("False", "KubeletNotReady", "CSINode is not yet initialized")
+_NO_CSI_NODE = "CSINode is not yet initialized"
 _CAPACITY = {
     "cpu": "4",
     "ephemeral-storage": "61255492Ki",
@@ -46,20 +47,31 @@ class NodeStatus:
         self._lease = lease
         self._nodes = nodes  # which has this one only
         self.has_csi_node = False
+        self.network = Signal(kubelet.kernel)  # set once the runtime has one
+        self._told_ready = False
         self._reported_at = 0
         self._unschedulable = False
         # the node, and what else its status is made of, when there was nothing to report
         self._judged: Object | None = None
-        self._nothing_new: tuple[list[Image], bool] = ([], False)
+        self._nothing_new: tuple[list[Image], list[str]] = ([], [])
 
     async def heartbeat(self) -> None:
         """Reports the status for ever, in the background."""
         while True:
             await self._kubelet.kernel.sleep(UPDATE_SECONDS, background=True)
-            try:
-                await self.report()
-            except errors.ApiError:
-                self._lease.forget()  # the API server was away: read it again as well
+            await self._sync()
+
+    async def fast_update(self) -> None:
+        """Reports a new node once more when it is Ready, which upstream looks for every 100 ms."""
+        if not self._told_ready:
+            await self.network.wait()
+            await self._sync()
+
+    async def _sync(self) -> None:
+        try:
+            await self.report()
+        except errors.ApiError:
+            self._lease.forget()  # the API server was away: read it again as well
 
     async def report(self, *, always: bool = False) -> None:
         kubelet = self._kubelet
@@ -67,7 +79,7 @@ class NodeStatus:
         while (old := self._nodes.get(kubelet.name)) is None:
             await kubelet.kernel.sleep(LOOK_SECONDS)
         aged = now - self._reported_at >= REPORT_SECONDS * SECOND
-        known = ([*kubelet.runtime.list_images()], self.has_csi_node)
+        known = ([*kubelet.runtime.list_images()], self._faults())
         if old is self._judged and known == self._nothing_new and not (always or aged):
             return
         old_status = old.get("status") or {}
@@ -86,7 +98,8 @@ class NodeStatus:
         patch = _patch_of(old_status, status)
         body = {"status": patch} if patch else {}
         await kubelet.client.patch("nodes", "", kubelet.name, body, subresource="status")
-        if _is_ready(status) and not _is_ready(old_status):
+        self._told_ready = _is_ready(status)
+        if self._told_ready and not _is_ready(old_status):
             self._became("NodeReady")
 
     def tell_health(self) -> None:
@@ -120,8 +133,7 @@ class NodeStatus:
             conditions.append(
                 _condition(old_conditions.get(kind), kind, "False", reason, message, now)
             )
-        ready = _READY if self.has_csi_node else _NOT_READY
-        conditions.append(_condition(old_conditions.get("Ready"), "Ready", *ready, now))
+        conditions.append(_condition(old_conditions.get("Ready"), "Ready", *self._ready(), now))
         images = sorted(kubelet.runtime.list_images(), key=_by_size)
         return {
             "addresses": [
@@ -140,6 +152,18 @@ class NodeStatus:
                 for image in images[:IMAGES_MAX]
             ],
         }
+
+    def _ready(self) -> tuple[str, str, str]:
+        """Status, reason and message of the condition; several messages as Go prints them."""
+        faults = self._faults()
+        if not faults:
+            return _READY
+        message = f"[{', '.join(faults)}]" if len(faults) > 1 else faults[0]
+        return "False", "KubeletNotReady", message
+
+    def _faults(self) -> list[str]:
+        faults = [self._kubelet.network_error(), "" if self.has_csi_node else _NO_CSI_NODE]
+        return [*filter(None, faults)]
 
     def info(self) -> Object:
         kubelet = self._kubelet

@@ -31,7 +31,8 @@ from controllers_app.kubelet.volumes.mounter import NotMountable, used_volumes
 
 VOLUME_SECONDS = 0.03
 VOLUME_RETRY_SECONDS, VOLUME_RETRY_SECONDS_MAX = 0.5, 122
-SANDBOX_RETRY_SECONDS = 10  # backOffPeriod, which does not grow
+NETWORK_RETRY_SECONDS = 1  # backOffOnTransientErrorPeriod, which does not grow
+SANDBOX_RETRY_SECONDS = 10  # nor does backOffPeriod
 SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX = 1, 60
 TERMINATED_SECONDS = 1.0  # until nothing is left of a pod whose containers have ended
 UNMOUNT_SECONDS = 0.25  # until the volumes of a pod are unmounted that was stopped
@@ -192,7 +193,7 @@ class PodWorker:
         backoff = Backoff(SYNC_RETRY_SECONDS, SYNC_RETRY_SECONDS_MAX)
         try:
             if kernel.is_quarantined():
-                kubelet.recorder.event(self.pod, "Warning", "Quarantined", QUARANTINED)
+                self._warn("Quarantined", QUARANTINED)
                 await kubelet.probe.hop("done", "error", QUARANTINED, 0)
                 return
             while True:
@@ -219,6 +220,7 @@ class PodWorker:
 
     async def _start(self) -> str:
         await self.report()
+        await self._wait_for_network()
         self.kubelet.references.register(self.pod)
         await self._volumes()
         await self._check_pull_secrets()
@@ -241,6 +243,13 @@ class PodWorker:
         await self.report()
         return "reported"
 
+    async def _wait_for_network(self) -> None:
+        """Waits until the node has a network, unless the pod is to be in the node's own."""
+        backoff = Backoff(NETWORK_RETRY_SECONDS, NETWORK_RETRY_SECONDS)
+        while (error := self.kubelet.network_error()) and not self.pod["spec"].get("hostNetwork"):
+            message = f"network is not ready: {error}"
+            await self._without_network(message, backoff, "NetworkNotReady", message)
+
     async def _volumes(self) -> None:
         """Mounts the volumes that a container uses, each as soon as its sources exist."""
         kubelet = self.kubelet
@@ -255,37 +264,28 @@ class PodWorker:
         await self.step("volumes", "end", {"volumes": [each["name"] for each in volumes]})
 
     async def _is_mounted(self, volume: Object) -> bool:
-        kubelet = self.kubelet
         try:
-            await kubelet.mounter.mount(self.pod, volume)
+            await self.kubelet.mounter.mount(self.pod, volume)
         except NotMountable as error:
             await self.step("volumes", "fail", {"message": str(error)})
-            kubelet.recorder.event(
-                self.pod,
-                "Warning",
-                "FailedMount",
-                f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}',
-            )
+            message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}'
+            self._warn("FailedMount", message)
             return False
         return True
 
     async def _check_pull_secrets(self) -> None:
-        names = await self.kubelet.mounter.missing_pull_secrets(self.pod)
-        if names:
+        if names := await self.kubelet.mounter.missing_pull_secrets(self.pod):
             message = (
                 f"Unable to retrieve some image pull secrets ({', '.join(names)}); attempting to "
                 "pull the image may not succeed."
             )
-            self.kubelet.recorder.event(
-                self.pod, "Warning", "FailedToRetrieveImagePullSecret", message
-            )
+            self._warn("FailedToRetrieveImagePullSecret", message)
 
     async def _sandbox(self) -> None:
         """Creates sandbox and network, unless they were adopted."""
         if self.sandbox is not None:
             return
-        kubelet = self.kubelet
-        runtime = kubelet.runtime
+        runtime = self.kubelet.runtime
         await self.step("sandbox", "begin")
         sandbox_id = await runtime.run_pod_sandbox()
         await self.step("sandbox", "end", {"id": sandbox_id})
@@ -300,24 +300,25 @@ class PodWorker:
 
     async def _join_network(self, sandbox_id: str) -> None:
         """Takes an address of the node's range; retries while none is free."""
-        kubelet = self.kubelet
         backoff = Backoff(SANDBOX_RETRY_SECONDS, SANDBOX_RETRY_SECONDS)
         while True:
             try:
                 # taken and kept without a suspension between, so that it cannot leak
-                self.sandbox = kubelet.runtime.join_network(self.uid, sandbox_id)
+                self.sandbox = self.kubelet.runtime.join_network(self.uid, sandbox_id)
                 return
             except NoAddress as error:
                 message = str(error)
-            await self.step("network", "fail", {"message": message})
-            kubelet.recorder.event(
-                self.pod,
-                "Warning",
-                "FailedCreatePodSandBox",
+            event = (
                 "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup "
-                f'network for sandbox "{sandbox_id}": plugin type="bridge" failed (add): {message}',
+                f'network for sandbox "{sandbox_id}": plugin type="bridge" failed (add): {message}'
             )
-            await kubelet.kernel.sleep(backoff.next(), background=backoff.is_background)
+            await self._without_network(message, backoff, "FailedCreatePodSandBox", event)
+
+    async def _without_network(self, why: str, backoff: Backoff, reason: str, event: str) -> None:
+        """Tells why the pod has no network, and waits until it is to be tried again."""
+        await self.step("network", "fail", {"message": why})
+        self._warn(reason, event)
+        await self.kubelet.kernel.sleep(backoff.next(), background=backoff.is_background)
 
     def _adopt_sandbox(self) -> None:
         """Adopts the address that an earlier kubelet reported."""
@@ -488,6 +489,9 @@ class PodWorker:
         )
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _warn(self, reason: str, message: str) -> None:
+        self.kubelet.recorder.event(self.pod, "Warning", reason, message)
 
     def _move(self, move: str) -> None:
         state = TRANSITIONS.get((self.state, move))

@@ -11,7 +11,7 @@ from apiserver_app.machinery import meta
 from controllers_app.containerruntime.addresses import Addresses
 from controllers_app.kubelet.node.status import NodeStatus
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import cluster, create, patch, pod
+from tests.controllers_app.podlab import cluster, create, events, get, patch, pod
 
 
 def requests_of_kubelet(session: Session, since: int) -> list[tuple[str, str, str]]:
@@ -97,13 +97,79 @@ def test_a_status_that_cannot_have_changed_is_not_made_up_again(
     assert len(made) == 1
 
 
-def test_a_pod_whose_node_has_no_range_of_addresses_yet_tries_every_ten_seconds() -> None:
+NO_NETWORK = (
+    "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
+    "message:Network plugin returns error: cni plugin not initialized"
+)
+
+
+def without_a_range() -> Session:
+    """A cluster whose node came anew while nobody gives ranges to nodes."""
+    session = cluster(nodes=1)
+    roles = session.cluster.roles
+    roles["controllers"].components["nodeipam"].stop()
+    (kubelet,) = roles["kubelet"].components.values()
+    kubelet.stop()
+    assert session.request("DELETE", "/api/v1/nodes/node-1").status == 200
+    kubelet.start()
+    session.settle()
+    return session
+
+
+def ready(session: Session) -> tuple[str, str, str]:
+    conditions = session.request("GET", "/api/v1/nodes/node-1").json()["status"]["conditions"]
+    (condition,) = [each for each in conditions if each["type"] == "Ready"]
+    return condition["status"], condition["reason"], condition["message"]
+
+
+def test_a_node_without_a_range_of_addresses_is_not_ready_and_says_why() -> None:
+    session = without_a_range()
+    messages = [
+        record["object"]["status"]["conditions"][-1]["message"]
+        for record in session.records()
+        if (record["kind"], record.get("op"), record.get("resource"))
+        == ("write", "create", "nodes")
+    ]
+    assert messages == [f"[{NO_NETWORK}, CSINode is not yet initialized]"] * 2
+    session.wait(11)
+    assert ready(session) == ("False", "KubeletNotReady", NO_NETWORK)
+
+
+def test_a_node_is_ready_as_soon_as_it_has_its_range() -> None:
+    session = without_a_range()
+    session.cluster.roles["controllers"].components["nodeipam"].start()
+    session.wait(0.1)
+    assert ready(session) == ("True", "KubeletReady", "kubelet is posting ready status")
+
+
+def test_a_pod_waits_for_the_network_of_its_node_but_not_for_the_nodes_own() -> None:
+    session = without_a_range()
+    for name, spec in (("web", {}), ("host", {"hostNetwork": True})):
+        create(session, pod(name, image="redis:7", nodeName="node-1", **spec), settle=False)
+    session.wait(3.5)
+    assert get(session, "host")["status"]["phase"] == "Running"
+    event = ("Warning", "NetworkNotReady", f"network is not ready: {NO_NETWORK}")
+    assert set(events(session, "web")) == {event}
+    failed = [
+        record["t"]
+        for record in session.records()
+        if (record["kind"], record.get("step"), record.get("state"))
+        == ("kubelet", "network", "fail")
+    ]
+    gaps = {round((after - before) / 1e6) for before, after in itertools.pairwise(failed)}
+    assert len(failed) > 3 and gaps == {1}
+    session.cluster.roles["controllers"].components["nodeipam"].start()
+    session.wait(10)
+    assert get(session, "web")["status"]["phase"] == "Running"
+
+
+def test_a_pod_for_which_no_address_is_left_tries_every_ten_seconds() -> None:
     session = cluster(nodes=1)
     (kubelet,) = session.cluster.nodes.kubelets.values()
     runtime: Any = kubelet.dependencies.runtime
     addresses = runtime.addresses
     take = addresses.take
-    addresses.take = Addresses().take  # of no range
+    addresses.take = Addresses().take  # which has none
     create(session, pod(image="redis:7"))
     session.wait(5)
     addresses.take = take

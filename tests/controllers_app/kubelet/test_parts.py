@@ -54,14 +54,6 @@ def test_a_full_range_gives_no_address_until_one_is_released() -> None:
     assert addresses.take() == "10.244.1.4"
 
 
-def test_there_is_no_address_before_the_node_has_its_range() -> None:
-    addresses = Addresses()
-    with pytest.raises(NoAddress, match="no IP ranges specified"):
-        addresses.take()
-    addresses.move("10.244.1.0/24")
-    assert addresses.take() == "10.244.1.2"
-
-
 def test_an_address_is_not_used_again_at_once() -> None:
     addresses = Addresses()
     addresses.move("10.244.1.0/24")

@@ -117,6 +117,7 @@ export function podsOf(state) {
  * @property {string} cidr
  * @property {string[]} taints
  * @property {boolean} ready
+ * @property {string} why  the kubelet's message while it is not ready
  * @property {boolean} cordoned
  * @property {number} renewed  virtual µs of its last lease renewal, 0 when never seen
  * @property {Pod[]} pods
@@ -136,6 +137,7 @@ export function nodesOf(state) {
 function nodeOf(state, write) {
   const { spec = {}, status = {} } = write.object || {};
   const address = (status.addresses || []).find((/** @type {any} */ a) => a.type === 'InternalIP');
+  const ready = (status.conditions || []).find((/** @type {any} */ c) => c.type === 'Ready');
   const lease = objectsOf(state, 'leases.coordination.k8s.io').get(
     objectKey('leases.coordination.k8s.io', 'kube-node-lease', write.name),
   );
@@ -146,9 +148,8 @@ function nodeOf(state, write) {
     memory: readableMemory((status.capacity || {}).memory || ''),
     cidr: spec.podCIDR || '',
     taints: (spec.taints || []).map(taintText),
-    ready: (status.conditions || []).some(
-      (/** @type {any} */ c) => c.type === 'Ready' && c.status === 'True',
-    ),
+    ready: ready?.status === 'True',
+    why: ready?.status === 'True' ? '' : ready?.message || '',
     cordoned: !!spec.unschedulable,
     renewed: lease ? lease.t : 0,
     pods: [],

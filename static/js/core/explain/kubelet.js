@@ -91,6 +91,7 @@ export function explainNode(model, name, words) {
     }),
     tabs: [
       tab(words, 'why', [
+        ...(node.why ? [said(node.why)] : []),
         p(words, node.taints.length ? 'node.tainted' : 'node.open', {
           taint: node.taints[0] || '',
         }),

@@ -120,7 +120,10 @@ function nodeCard(ctx, node, cycle) {
 /** @param {Context} ctx @param {NodeView} node @param {Cycle|null} cycle */
 function facts(ctx, node, cycle) {
   const { words, compact, current, focus } = ctx;
-  if (!node.ready) return h('div.facts.is-deny', null, h('span.v', null, words.t('map.notReady')));
+  if (!node.ready) {
+    const attributes = { title: node.why };
+    return h('div.facts.is-deny', attributes, h('span.v', null, words.t('map.notReady')));
+  }
   if (focus === 'all') return null;
   if (!current.root && node.renewed) {
     return h(
