@@ -50,10 +50,7 @@ class Manager(NamedTuple):
 
 
 def reset_fields(schema: Schema, subresource: str) -> tuple[str, ...]:
-    """The fields that an endpoint never changes: status for the object, spec for its status. A
-    review, which nobody stores, has none."""
-    if schema.name.endswith("Review"):
-        return ()
+    """The fields that an endpoint never changes: status for the object, spec for its status."""
     if subresource == "status" or schema.name == "CertificateSigningRequest":
         return ("spec",) if subresource else ("spec", "status")
     resets = not subresource and schema.resets_status and "status" in schema.fields

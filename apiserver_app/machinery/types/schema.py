@@ -144,7 +144,8 @@ class SchemaReader:
             made.go = go.get(key)
             made.default = _KEY_DEFAULTS.get((short, key), _zero(made))
             fields[key] = made
-        return Schema(definition, name, fields, prop.map_type == "atomic")
+        is_stored = not name.endswith("Review")  # a review is only answered, with what was sent
+        return Schema(definition, name, fields, prop.map_type == "atomic", resets_status=is_stored)
 
     def _field(self, name: str, prop: Prop) -> Field:
         out = Field(

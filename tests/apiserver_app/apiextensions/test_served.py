@@ -115,6 +115,16 @@ def test_status_is_left_alone_by_the_main_resource_and_the_other_way_round(
     assert (answer["status"], answer["spec"]["replicas"]) == ({"replicas": 3}, 9)
 
 
+def test_a_kind_called_a_review_has_a_status_that_its_main_resource_does_not_own() -> None:
+    session = bare_session()
+    names = {"plural": "bookreviews", "singular": "bookreview", "kind": "BookReview"}
+    assert define(session, definition(**names, shortNames=[])).status == 201
+    body = {**crontab("a"), "kind": "BookReview", "status": {"replicas": 1}}
+    path = CRONTABS.replace("crontabs", "bookreviews")
+    (entry,) = session.request("POST", path, body).json()["metadata"]["managedFields"]
+    assert "f:status" not in entry["fieldsV1"]
+
+
 def test_scale_reads_and_writes_the_paths_it_names(session: Session) -> None:
     session.request("POST", CRONTABS, crontab("scaled", replicas=2))
     status = {"status": {"replicas": 2, "labelSelector": "app=x"}}
