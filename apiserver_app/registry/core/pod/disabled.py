@@ -6,6 +6,7 @@ Models kubernetes pkg/api/pod/util.go.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,15 +14,17 @@ from apiserver_app.machinery.releases import Release
 
 Spec = dict[str, Any]
 
+# whether a spec has it, and the spec without it
+Field = tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]
+
 GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def without(spec: Spec, old: Spec | None, release: Release) -> Spec:
     """The spec without such fields; the same object if there are none. Nothing is changed."""
-    for gate, (in_use, drop) in _FIELDS.items():
-        if not in_use(spec) or release.has(gate) or (old and in_use(old)):
-            continue
-        spec = drop(spec)
+    for in_use, drop in _fields_off(release):
+        if in_use(spec) and not (old and in_use(old)):
+            spec = drop(spec)
     return spec
 
 
@@ -37,11 +40,16 @@ def in_template(holder: Spec, old: Mapping[str, Any] | None, release: Release) -
         holder["template"] = {**template, "spec": kept}
 
 
-def _key(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+@functools.cache
+def _fields_off(release: Release) -> list[Field]:
+    return [field for gate, field in _FIELDS.items() if not release.has(gate)]
+
+
+def _key(name: str) -> Field:
     return lambda spec: name in spec, lambda spec: _less(spec, name)
 
 
-def _container_key(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+def _container_key(name: str) -> Field:
     """A field of each container."""
     return (
         lambda spec: _any_container(spec, lambda container: name in container),
@@ -49,7 +57,7 @@ def _container_key(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], 
     )
 
 
-def _context(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+def _context(name: str) -> Field:
     """A field of the pod's security context."""
 
     def in_use(spec: Spec) -> bool:
@@ -110,7 +118,7 @@ def _without_image_volumes(spec: Spec) -> Spec:
     return _each_container(spec, change)
 
 
-def _projected(name: str) -> tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]:
+def _projected(name: str) -> Field:
     """A source of projected volumes."""
 
     def sources(volume: Spec) -> list[Spec]:
@@ -189,7 +197,7 @@ def _masked(spec: Spec) -> Spec:
     return _each_container(spec, change)
 
 
-_FIELDS: Mapping[str, tuple[Callable[[Spec], bool], Callable[[Spec], Spec]]] = {
+_FIELDS: Mapping[str, Field] = {
     "UserNamespacesSupport": _key("hostUsers"),
     "SupplementalGroupsPolicy": _context("supplementalGroupsPolicy"),
     "PodLevelResources": _key("resources"),
