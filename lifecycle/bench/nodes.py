@@ -36,6 +36,7 @@ def _measure(nodes: int) -> dict[str, Any]:
             edge_mib, worker_mib = demo.memory()
             return {
                 "all_ready_seconds": round(ready, 2),
+                "all_ready_worker_cpu_seconds": round(worker, 2),
                 "pods_ready_seconds": round(seconds, 2),
                 "worker_cpu_ms_per_pod": round(
                     (machine.cpu_seconds(demo.worker) - worker) / PODS * 1000, 2
