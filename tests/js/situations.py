@@ -27,6 +27,7 @@ from tests.conformance.kubectl import Kubectl
 from tests.js.recorded import AUTOSCALER, CLAIM, SHOP
 
 CRASHES = {"simulation.lifecycle/crash": "true"}
+TAKES = {"simulation.lifecycle/memory-bytes": "100000000"}
 RUNS = {"simulation.lifecycle/run-seconds": "3"}
 OF_CONTAINER = {"env", "readinessProbe", "resources"}
 LOOKS_MAX = 400  # four in a second
@@ -86,6 +87,10 @@ SITUATIONS = {
     "a pod that has failed": (
         "pods/once", "0/1 Error 0",
         "c has failed with code 3",
+    ),
+    "a container that took too much memory": (
+        "pods/greedy", "0/1 OOMKilled 0",
+        "0 of 1 runs: c has exited 1 time, code 137 (OOMKilled)",
     ),
     "an init container without an image": (
         "pods/init", "0/1 Init:ImagePullBackOff 0",
@@ -312,6 +317,8 @@ def pods_that_fail(stage: Stage) -> None:
         "a container that exits again and again", "a config map that is missing",
         "a pod that is not ready", "a pod that has failed", "an init container without an image",
     )  # fmt: skip
+    stage.make(pod("greedy", TAKES, resources={"limits": {"memory": "64Mi"}}))
+    stage.see("a container that took too much memory")
 
 
 def pods_without_a_node(stage: Stage) -> None:

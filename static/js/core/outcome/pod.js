@@ -29,6 +29,10 @@ export function brokenPod(/** @type {WriteRecord} */ write, /** @type {State} */
   return made;
 }
 
+/** With the runtime's reason where it says more than the code. @param {any} ended */
+const codeOf = ({ exitCode, reason }) =>
+  ['Error', 'Completed', undefined].includes(reason) ? `${exitCode}` : `${exitCode} (${reason})`;
+
 /** @param {WriteRecord} write */
 function failedPod(write) {
   const { status = {} } = write.object;
@@ -38,7 +42,7 @@ function failedPod(write) {
   if (ended)
     return outcome(write, 'unmet', 'podExited', {
       container: ended.name,
-      code: String(ended.state.terminated.exitCode),
+      code: codeOf(ended.state.terminated),
     });
   return outcome(write, 'unmet', 'podFailed', {
     message: short(status.message) || status.reason || 'Failed',
@@ -64,7 +68,7 @@ function containersOf(write) {
       const made = outcome(write, 'unmet', 'podCrash', {
         ...params,
         times,
-        code: String(ended.exitCode),
+        code: codeOf(ended),
       });
       return { ...made, next: nextTry(ended, waiting) };
     }
