@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import ipaddress
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from controllers_app.proxy.servicemap import Endpoint, Endpoints, Node, ServicePort
@@ -43,14 +44,17 @@ class Rule(NamedTuple):
 Tables = dict[str, dict[str, list[Rule]]]  # table -> chain -> its rules
 
 
-def tables(ports: Sequence[ServicePort], node: Node, pods: str) -> Tables:
-    """All rules of a node. `pods` is the range of the pods' addresses, if it is known."""
+def are_many(ports: Iterable[ServicePort]) -> bool:
+    """Whether the endpoints are so many that their rules have no comments."""
+    return sum(len(port.reachable) for port in ports) > _LARGE
+
+
+def tables(rules: Iterable[Rule]) -> Tables:
+    """All that a node has, with the rules of its ports."""
     made: Tables = {
         table: {chain: [] for chain in (*chains, *_CHAINS[table])}
         for table, chains in BUILT_IN.items()
     }
-    is_large = sum(len(port.reachable) for port in ports) > _LARGE
-    rules = [rule for port in ports for rule in of_port(port, node, pods, comments=not is_large)]
     for rule in (*_JUMPS, *rules, *_LAST):
         made[rule.table].setdefault(rule.chain, []).append(rule)
     return {
@@ -63,7 +67,8 @@ def tables(ports: Sequence[ServicePort], node: Node, pods: str) -> Tables:
 
 
 def of_port(port: ServicePort, node: Node, pods: str, *, comments: bool = True) -> Iterator[Rule]:
-    """What one port of a service adds to the tables."""
+    """What one port of a service adds to the tables. `pods` is the range of the pods' addresses, if
+    it is known."""
     yield from _captures(port)
     if port.internal and pods:
         yield _nat(
@@ -417,11 +422,11 @@ def listing(
     table: str, chains: dict[str, list[Rule]], chosen: str, *, numeric: bool, numbered: bool
 ) -> Iterator[str]:
     """Chains as iptables -L prints them, one of them or all."""
+    uses = Counter(rule.target for rules in chains.values() for rule in rules)
     for place, name in enumerate([chosen] if chosen else list(chains)):
         if place:
             yield ""
-        uses = sum(rule.target == name for rules in chains.values() for rule in rules)
-        about = "policy ACCEPT" if name in BUILT_IN[table] else f"{uses} references"
+        about = "policy ACCEPT" if name in BUILT_IN[table] else f"{uses[name]} references"
         yield f"Chain {name} ({about})"
         number = f"{'num':<5}" if numbered else ""
         yield f"{number}{'target':<10} prot opt {'source':<20} {'destination':<20}"

@@ -5,7 +5,7 @@ Models kubernetes pkg/proxy/ipvs/proxier.go (syncService, syncEndpoint) and ipvs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from controllers_app.proxy.servicemap import Endpoints, Node, ServicePort
 
@@ -34,11 +34,6 @@ def servers(port: ServicePort, node: Node) -> Iterator[tuple[str, Endpoints]]:
         yield f"{ip}:{port.port}", external(port)
     if port.node_port:
         yield f"{node.address}:{port.node_port}", external(port)
-
-
-def table(ports: Sequence[ServicePort], node: Node, scheduler: str) -> str:
-    """All virtual servers of a node."""
-    return HEAD + of_service(ports, node, scheduler)
 
 
 def of_service(ports: Iterable[ServicePort], node: Node, scheduler: str) -> str:

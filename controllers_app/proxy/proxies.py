@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 import msgspec
 
@@ -25,7 +24,8 @@ from controllers_app.shell.machine import Unreachable
 
 IPTABLES, IPVS, NFTABLES = MODES = "iptables", "ipvs", "nftables"
 _CONFIG = ("kube-system", "kube-proxy")
-COMPARED_MAX = 100  # nodes whose rules of a service are compared
+# nodes whose rules of a service are compared: fewer where these are long
+NODES_MAX, NODES_MIN, ENDPOINTS = 100, 3, 20
 _CLIENTS_MAX = 1000  # whose endpoints are remembered
 
 Lookup = Callable[[str, str, str], Object | None]
@@ -63,7 +63,7 @@ class Compared(msgspec.Struct, frozen=True):
     """The rules of one service: which nodes have which text."""
 
     mode: str
-    nodes: int  # there are; the first COMPARED_MAX are looked at
+    nodes: int  # there are; of many the first are looked at
     texts: dict[str, list[str]]
 
 
@@ -76,6 +76,8 @@ class Proxies:
         self._listing = listing
         self.addresses: dict[str, str] = {}  # of the nodes, by name
         self._turn = 0
+        # all slices as they were listed, and by the namespace and name of their service
+        self._slices: tuple[Sequence[Object], dict[tuple[str, str], list[Object]]] = (), {}
         self._read: tuple[Object | None, Configuration] = None, Configuration()
         # (node, port, client) -> the endpoint it had last, and when
         self._recent: dict[tuple[str, str, str], tuple[str, int]] = {}
@@ -89,10 +91,9 @@ class Proxies:
 
     # -- what a node has ------------------------------------------------------------------------
 
-    def ports(self, node: str) -> list[ServicePort]:
-        """All that a node serves."""
-        services = self._listing("services", "")
-        return servicemap.ports(services, self._slices_of, self.node(node))
+    def ports(self, node: str) -> Iterator[ServicePort]:
+        """All that a node serves, a port at a time: there may be many."""
+        return servicemap.ports(self._listing("services", ""), self._slices_of, self.node(node))
 
     def rules_of(self, namespace: str, name: str) -> Compared:
         """What the nodes have of a service, as their mode writes it. KeyError: there is none."""
@@ -103,7 +104,8 @@ class Proxies:
         ports = list(servicemap.ports_of(service, self._slices_of))
         texts: dict[str, list[str]] = {}
         known: dict[tuple[object, ...], str] = {}
-        names = list(self.addresses)[:COMPARED_MAX]
+        endpoints = max((len(known) for _, known in ports), default=0)
+        names = list(self.addresses)[: max(NODES_MIN, NODES_MAX // (1 + endpoints // ENDPOINTS))]
         for node in map(self.node, names):
             served = tuple(servicemap.seen_from(node, *port) for port in ports)
             # by their address nodes differ in what they lead on from it, and in who is the node
@@ -123,8 +125,10 @@ class Proxies:
         return next((name for name, own in self.addresses.items() if own == address), "")
 
     def _slices_of(self, service: Object) -> list[Object]:
-        slices = self._listing("endpointslices.discovery.k8s.io", meta.namespace_of(service))
-        return list(filter(partial(servicemap.is_slice_of, service), slices))
+        slices = self._listing("endpointslices.discovery.k8s.io", "")
+        if slices is not self._slices[0]:
+            self._slices = slices, servicemap.by_service(slices)
+        return self._slices[1].get((meta.namespace_of(service), meta.name_of(service)), [])
 
     # -- connections ----------------------------------------------------------------------------
 

@@ -93,14 +93,11 @@ class ServicePort(msgspec.Struct, frozen=True):
 SlicesOf = Callable[[Object], Iterable[Object]]  # those of a service
 
 
-def ports(services: Iterable[Object], slices_of: SlicesOf, node: Node) -> list[ServicePort]:
-    """All that a node serves, by name."""
-    served = [
-        seen_from(node, port, endpoints)
-        for service in services
-        for port, endpoints in ports_of(service, slices_of)
-    ]
-    return sorted(served, key=lambda port: (port.name, port.protocol))
+def ports(services: Iterable[Object], slices_of: SlicesOf, node: Node) -> Iterator[ServicePort]:
+    """All that a node serves."""
+    for service in services:
+        for port, endpoints in ports_of(service, slices_of):
+            yield seen_from(node, port, endpoints)
 
 
 def ports_of(service: Object, slices_of: SlicesOf) -> Iterator[tuple[ServicePort, Endpoints]]:
@@ -141,8 +138,13 @@ def addresses_of(service: Object) -> tuple[str, ...]:
     return (service["spec"]["clusterIP"], *outer)
 
 
-def is_slice_of(service: Object, item: Object) -> bool:
-    return meta.labels_of(item).get(SERVICE_NAME) == meta.name_of(service)
+def by_service(slices: Iterable[Object]) -> dict[tuple[str, str], list[Object]]:
+    """Slices by the namespace and the name of their service."""
+    grouped: dict[tuple[str, str], list[Object]] = {}
+    for item in slices:
+        key = meta.namespace_of(item), meta.labels_of(item).get(SERVICE_NAME, "")
+        grouped.setdefault(key, []).append(item)
+    return grouped
 
 
 def _unserved(service: Object, port: Object) -> ServicePort:

@@ -33,7 +33,11 @@ def ports(objects: list[dict[str, Any]], node: Node = NODE) -> list[ServicePort]
     services = [item for item in objects if item["kind"] == "Service"]
     slices = [item for item in objects if item["kind"] == "EndpointSlice"]
 
-    def slices_of(service: dict[str, Any]) -> list[dict[str, Any]]:
-        return [item for item in slices if servicemap.is_slice_of(service, item)]
+    grouped = servicemap.by_service(slices)
 
-    return servicemap.ports(services, slices_of, node)
+    def slices_of(service: dict[str, Any]) -> list[dict[str, Any]]:
+        metadata = service["metadata"]
+        return grouped.get((metadata["namespace"], metadata["name"]), [])
+
+    ports = servicemap.ports(services, slices_of, node)
+    return sorted(ports, key=lambda port: (port.name, port.protocol))

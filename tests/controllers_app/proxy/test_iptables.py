@@ -16,7 +16,13 @@ SLICE = "EndpointSlice"
 
 
 def tables(objects: list[dict[str, Any]], pods: str = recorded.PODS) -> iptables.Tables:
-    return iptables.tables(recorded.ports(objects), recorded.NODE, pods)
+    ports = recorded.ports(objects)
+    comments = not iptables.are_many(ports)
+    return iptables.tables(
+        rule
+        for port in ports
+        for rule in iptables.of_port(port, recorded.NODE, pods, comments=comments)
+    )
 
 
 def in_order(lines: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controllers_app.proxy import ipvs
-from controllers_app.proxy.servicemap import Node
+from controllers_app.proxy.servicemap import Node, ServicePort
 from tests.controllers_app.proxy import recorded
 
 HEAD = [
@@ -13,12 +13,16 @@ HEAD = [
 ]
 
 
+def shown(ports: list[ServicePort], node: Node, scheduler: str) -> str:
+    return ipvs.HEAD + ipvs.of_service(ports, node, scheduler)
+
+
 def real(address: str) -> str:
     return f"  -> {address:<28} Masq    1      0          0         "
 
 
 def test_each_address_of_a_service_is_a_virtual_server() -> None:
-    lines = ipvs.table(recorded.ports(recorded.state(1)), recorded.NODE, "rr").splitlines()
+    lines = shown(recorded.ports(recorded.state(1)), recorded.NODE, "rr").splitlines()
     assert lines[:3] == HEAD
     three = [real(f"10.244.{last}:8080") for last in ("0.0", "1.0", "1.1")]
     at = lines.index("TCP  10.96.100.10:80 rr")
@@ -29,7 +33,7 @@ def test_each_address_of_a_service_is_a_virtual_server() -> None:
 
 
 def test_affinity_is_persistence() -> None:
-    text = ipvs.table(recorded.ports(recorded.state(1)), recorded.NODE, "wrr")
+    text = shown(recorded.ports(recorded.state(1)), recorded.NODE, "wrr")
     assert "TCP  10.96.100.11:80 wrr persistent 10800\n" in text
 
 
@@ -43,6 +47,6 @@ def test_a_local_policy_keeps_to_the_node_and_takes_all_where_it_has_none() -> N
 
 
 def test_a_service_without_endpoints_is_a_server_that_leads_to_nobody() -> None:
-    lines = ipvs.table(recorded.ports(recorded.state(1)), recorded.NODE, "rr").splitlines()
+    lines = shown(recorded.ports(recorded.state(1)), recorded.NODE, "rr").splitlines()
     at = lines.index("TCP  10.96.100.13:80 rr")
     assert not lines[at + 1].startswith("  ->")

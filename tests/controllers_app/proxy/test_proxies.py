@@ -214,7 +214,7 @@ def test_with_a_configuration_that_it_refuses_kube_proxy_has_no_rules(text: str)
         "metadata": {"name": "web", "namespace": "default"},
         "spec": {"clusterIP": "10.96.0.9", "ports": [{"port": 80}]},
     }
-    objects = {"configmaps": config, "services": service}
+    objects: dict[str, dict[str, Any]] = {"configmaps": config, "services": service}
     proxies = Proxies(
         Kernel(0), lambda resource, *_: objects.get(resource), lambda resource, _: [service]
     )

@@ -72,4 +72,4 @@ def test_headless_services_and_names_of_others_are_not_proxied() -> None:
             "metadata": {"name": "web", "namespace": "default"},
             "spec": {"clusterIP": "10.96.0.9", "ports": [{"port": 80}], **spec},
         }
-        assert servicemap.ports([service], lambda _: [], HERE) == []
+        assert list(servicemap.ports([service], lambda _: [], HERE)) == []
