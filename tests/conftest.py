@@ -10,6 +10,7 @@ from types import FrameType
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 
 SECONDS_MAX = 900  # then it hangs: a machine that is ten times slower is done before
 # thousands of clusters are made here, each of many small objects: collecting as often as Python
@@ -22,6 +23,9 @@ FUZZ = int(os.environ.get("FUZZ", "1"))
 # the same examples each time: a failure seen once is seen again, and a build is not a lottery
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")
+# it would also take constants of the modules that are loaded, so of the tests that ran before
+assert "is_local_module_file" in vars(providers)
+vars(providers)["is_local_module_file"] = lambda path: False
 
 
 class TooSlow(BaseException):

@@ -1,5 +1,6 @@
 """The sentences that upstream answers with 500: the error of a client that no code of it makes a
-Status of. Each was seen from a kube-apiserver 1.33.4. Any other 500 is a defect here.
+Status of. Each was seen from a kube-apiserver 1.33.4, or is read off the file. Any other 500 is a
+defect here.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ SENTENCES = {
         r"expected a (\[\]interface \{\}|map\[string\]interface \{\}), "
         r"but received a ([a-z0-9]+|%!s\(<nil>\)|\[\]interface \{\}|map\[string\]interface \{\})",
         r"The order in patch list:\n\[.*\]\n doesn't match \$setElementOrder list:\n\[.*\]\n",
+    ),
+    "apimachinery/third_party/forked/golang/json/fields.go": (
+        r'unable to find api field in struct \w+ for the json field ".*"',
     ),
     "pkg/registry/core/pod/storage/storage.go": (
         r"(\[target\.kind: .*, target\.name: Required value\]|target\.(kind|name): .+)",
