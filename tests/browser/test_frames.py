@@ -113,6 +113,8 @@ def test_while_many_pods_start_a_frame_draws_one_part_of_the_page(look: Look, de
 def test_what_came_late_is_taken_a_few_messages_a_frame(look: Look, demo: Demo) -> None:
     sight = look()
     expect(sight.page.locator("#funnel")).to_be_visible()
+    # what the page draws when it has arrived is asked for, and drawn at once
+    assert asking.apply(demo, asking.pod("first"))[0]["code"] == 201
     until_known(sight, demo)
 
     sight.page.evaluate(LATE, [TAKES_MS, LATE_MS])
