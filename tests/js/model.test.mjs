@@ -42,6 +42,14 @@ const said = (model, lang = 'en') => explain(model, wordsFor(lang));
 /** @param {ReturnType<typeof explain>} said */
 const allText = (said) => JSON.stringify(said.tabs.map((tab) => tab.blocks));
 
+test('while a trace is loaded, the page says how many records it has up to the moment shown', () => {
+  const model = at('full', 100);
+  const known = { ...model, index: knownAt(model.index, 100), loading: true };
+  assert.equal(said(known).title, 'Loading the trace: 100 records so far.');
+  const whole = said({ ...model, loading: true }).title.replace(',', '');
+  assert.equal(whole, `Loading the trace: ${model.index.last} records so far.`);
+});
+
 test('a request held inside admission shows its plugin, its ticket and who is still to ask', () => {
   const model = at('breakpoint');
   const request = must(model.current.request);
