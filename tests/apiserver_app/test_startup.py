@@ -15,7 +15,7 @@ from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import strategynames
-from lifecycle.hosting.scripted import Session
+from lifecycle.hosting.scripted import Session, default_inputs
 from tests.apiserver_app.cluster import bare_session, pod
 
 CHAIN = ["apiextensions-apiserver", "kube-apiserver", "kube-aggregator"]
@@ -30,7 +30,7 @@ PROVIDERS_OF_1_19 = [
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return bare_session()
+    return Session(default_inputs(nodes=0))
 
 
 @pytest.fixture(scope="module")
