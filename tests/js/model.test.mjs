@@ -42,7 +42,7 @@ const said = (model, lang = 'en') => explain(model, wordsFor(lang));
 /** @param {ReturnType<typeof explain>} said */
 const allText = (said) => JSON.stringify(said.tabs.map((tab) => tab.blocks));
 
-test('while a trace is loaded, the page says how many records it has up to the moment shown', () => {
+test('while a trace is loaded, the page says how many records it has up to its moment', () => {
   const model = at('full', 100);
   const known = { ...model, index: knownAt(model.index, 100), loading: true };
   assert.equal(said(known).title, 'Loading the trace: 100 records so far.');
