@@ -142,7 +142,9 @@ def _generate_selector(ctx: Context, obj: Object) -> None:
     made = _made_labels(ctx, obj["metadata"])
     labels = {**made, **(inside.get("labels") or {})}
     spec["template"]["metadata"] = {**inside, "labels": dict(sorted(labels.items()))}
-    uid = next(label for label in reversed(made) if label.endswith("controller-uid"))
+    uid = f"{_PREFIX}controller-uid"
+    if uid not in made:
+        uid = "controller-uid"
     selector = dict(spec.get("selector") or {})
     selector["matchLabels"] = {uid: made[uid], **(selector.get("matchLabels") or {})}
     spec["selector"] = selector
