@@ -84,6 +84,14 @@ def test_after_a_dialog_or_a_menu_the_focus_is_where_it_was(look: Look) -> None:
         expect(opener).to_be_focused()
 
 
+def test_a_key_that_comes_before_the_next_frame_is_for_the_menu_that_opens(look: Look) -> None:
+    sight = look(COMPACT)
+    sight.page.evaluate("window.requestAnimationFrame = () => 0")
+    sight.button("Theme").focus()
+    sight.press("Enter", "ArrowDown", "ArrowDown")
+    sight.says(sight.page.locator(":focus"), "Dark")
+
+
 def goes(sight: Sight, key: str) -> int:
     """The number of the chapter that a key leads to, once it is another one."""
     chapter = sight.page.locator(".inspector .chapter")

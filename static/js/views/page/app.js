@@ -104,6 +104,11 @@ export class App {
     this._frame(performance.now());
   }
 
+  /** Draw what was asked for already: the key that comes now is for that. */
+  drawAsked() {
+    if (this._asked) this._frame(performance.now());
+  }
+
   /** The user went somewhere: the map may change at once. */
   moved() {
     this._movedAt = performance.now();

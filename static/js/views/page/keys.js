@@ -13,6 +13,14 @@ export function listenToKeys(app) {
   let clicked = /** @type {Element|null} */ (null);
   let taken = false;
   listenToFocus();
+  document.addEventListener(
+    'keydown',
+    (event) => {
+      // a key that is held down must not wait for more drawings than there are frames
+      if (!event.repeat) app.drawAsked();
+    },
+    { capture: true },
+  );
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (movesInMenu(event, target)) return;
