@@ -46,10 +46,12 @@ def test_what_cannot_be_sent_says_why_and_stays_to_be_mended(look: Look) -> None
     sight = look(COMPACT, expects="400|403")
     enter(sight, "")
     sight.says(newest(sight), "There is nothing to send.")
-    for line in ("hello", "kubectl get pods"):
+    for line in ("hello", "kubectl logs web"):
         enter(sight, line)
         sight.says(newest(sight), "create deployment, run, scale, rollout restart")
         expect(field(sight)).to_have_value(line)
+    enter(sight, "kubectl get pods")
+    sight.says(newest(sight), "What is there stands in the tab Objects.")
     broken = "apiVersion: v1\nkind: Pod\n  metadata:\n"
     sight.send(broken)
     sight.says(newest(sight), "error: error converting YAML to JSON: yaml: line 3: ")
@@ -59,6 +61,17 @@ def test_what_cannot_be_sent_says_why_and_stays_to_be_mended(look: Look) -> None
     sight.send(asking.pod("mine"), "viewer")
     sight.says(newest(sight), "Error from server (Forbidden): pods is forbidden")
     expect(field(sight)).to_have_value(re.compile("mine"))
+
+
+def test_the_first_command_of_the_articles_is_told_what_does_it_today(look: Look) -> None:
+    sight = look(COMPACT)
+    enter(sight, "kubectl run --image=nginx --replicas=3")
+    sight.says(newest(sight), "error: unknown flag: --replicas")
+    sight.says(newest(sight), "Since 1.18 kubectl run makes one pod")
+    today = "kubectl create deployment nginx --image=nginx --replicas=3"
+    newest(sight).get_by_role("button", name=today).click()
+    expect(field(sight)).to_have_value(today)
+    assert_laid_out(sight)
 
 
 def test_the_arrow_up_goes_back_in_what_was_sent(look: Look) -> None:

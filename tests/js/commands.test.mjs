@@ -108,18 +108,38 @@ test('what is wrong in a line is told in the words of kubectl', () => {
     said('kubectl scale deploy/web --replicas=two') || '',
     /invalid argument "two" for "--replicas" flag/,
   );
-  assert.equal(said('kubectl delete deploy web --now'), 'error: unknown flag: --now');
-  assert.equal(said('kubectl delete -f x'), "error: unknown shorthand flag: 'f' in -f");
   assert.match(said('kubectl delete pod') || '', /no name was specified/);
   assert.match(said('kubectl delete cat/tom') || '', /doesn't have a resource type "cat"/);
   assert.equal(said('kubectl cordon node-1'), 'node/node-1 already cordoned');
   assert.equal(read('kubectl cordon node-1').failed, undefined);
 });
 
+test('run with the flags of old is refused, and told what makes a Deployment', () => {
+  const line = read('kubectl run --image=docker.io/library/nginx:1.8 --replicas=3 -n shop');
+  assert.equal(line.text, 'error: unknown flag: --replicas');
+  assert.equal(line.key, 'commands.formerly');
+  const made = JSON.parse(read(line.instead || '').manifest || '');
+  assert.deepEqual([made.kind, made.metadata.name], ['Deployment', 'nginx']);
+  assert.deepEqual([made.spec.replicas, made.metadata.namespace], [3, 'shop']);
+  const named = read('kubectl run web --image=nginx --generator=deployment/v1beta1');
+  assert.match(named.instead || '', /^kubectl create deployment web --image=nginx --replicas=1$/);
+});
+
+test('a flag that kubectl has and the field has not is not called unknown', () => {
+  for (const line of ['run web --image=nginx --restart=Never', 'delete deploy web --now']) {
+    const { key, text, params } = read(`kubectl ${line}`);
+    assert.deepEqual([key, text], ['commands.flags', undefined], line);
+    assert.match(params?.flags || '', /--namespace/);
+  }
+});
+
 test('what is not known names what is', () => {
   assert.equal(read('').key, 'commands.nothing');
   assert.equal(read('hello').key, 'commands.unknown');
-  assert.equal(read('kubectl get pods').key, 'commands.kubectl');
+  assert.equal(read('kubectl logs web').key, 'commands.kubectl');
+  assert.equal(read('kubectl get pods').key, 'commands.read');
+  assert.equal(read('kubectl create -f nginx_pod.yaml').key, 'commands.file');
+  assert.equal(read('kubectl delete --filename=x').key, 'commands.file');
   assert.equal(read('kubectl delete deploy web db').key, 'commands.one');
   assert.equal(read('kubectl rollout restart node/node-1').key, 'commands.not');
 });

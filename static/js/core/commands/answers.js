@@ -2,7 +2,7 @@
 /** What the API server answered, in the form in which kubectl prints it. Pure. */
 
 /** @typedef {import('../text/words.js').Words} Words */
-/** @typedef {{failed: boolean, text: string}} Line */
+/** @typedef {{failed: boolean, text: string, isLine?: boolean}} Line  isLine: to be sent */
 
 /**
  * Each document's answer in kubectl's form; upstream's words for refusals.

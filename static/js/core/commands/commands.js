@@ -18,7 +18,9 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
  * @property {Act} [act]
  * @property {string} [text]  said: what kubectl itself says of the line, and sends nothing
  * @property {boolean} [failed]
- * @property {string} [key]   none: of the words that say why
+ * @property {string} [key]   of the words that say why, or what is said besides
+ * @property {Record<string, string>} [params]
+ * @property {string} [instead]  a line that does what was meant
  */
 /** @typedef {{words: string[], flags: Record<string, string>}} Line */
 /**
@@ -38,6 +40,8 @@ const KNOWN = {
   uncordon: [],
   delete: [],
 };
+/** Lines that only look. */
+const READS = ['get', 'describe'];
 export const ALL_KEYS = 'etcdctl get / --prefix --keys-only';
 export const KUBECTL = Object.freeze(Object.keys(KNOWN));
 const SHORT = /** @type {Record<string, string>} */ ({
@@ -54,6 +58,8 @@ const SHORT = /** @type {Record<string, string>} */ ({
   sts: 'statefulsets',
   svc: 'services',
 });
+/** Flags by which kubectl run made Deployments and more: idle since 1.18, gone since 1.21. */
+const FORMER = ['replicas', 'generator', 'schedule', 'service-generator', 'service-overrides'];
 const MANIFEST = /\n|^(---|[{[#])|^["']?[\w.-]+["']?\s*:(\s|$)/;
 const TOKEN = /"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g;
 
@@ -73,15 +79,17 @@ export function commandOf(text, known) {
 function kubectl(line, known) {
   const { words, flags } = read(line);
   const verb = KUBECTL.find((command) => `${words.join(' ')} `.startsWith(`${command} `));
-  if (!verb) return none('commands.kubectl');
+  if (['f', 'filename'].some((name) => name in flags)) return none('commands.file');
+  if (!verb) return none(READS.includes(words[0]) ? 'commands.read' : 'commands.kubectl');
   const allowed = [...KNOWN[/** @type {keyof typeof KNOWN} */ (verb)], 'namespace'];
-  const strange = Object.keys(flags).find((name) => !allowed.includes(name));
-  if (strange)
-    return failed(
-      strange.length > 1
-        ? `error: unknown flag: --${strange}`
-        : `error: unknown shorthand flag: '${strange}' in -${strange}`,
-    );
+  const strange = Object.keys(flags).filter((name) => !allowed.includes(name));
+  const former = verb === 'run' && strange.find((name) => FORMER.includes(name));
+  if (former) return formerly(former, words, flags);
+  if (strange.length)
+    return none('commands.flags', {
+      line: `kubectl ${verb}`,
+      flags: allowed.map((name) => `--${name}`).join(', '),
+    });
   const { replicas = '' } = flags;
   if (replicas && !/^\d+$/.test(replicas))
     return failed(`error: invalid argument "${replicas}" for "--replicas" flag: invalid syntax`);
@@ -90,6 +98,26 @@ function kubectl(line, known) {
     ? generated(verb, rest)
     : acted(verb, rest, known);
 }
+
+/**
+ * A line of the time before 1.18, as many walk-throughs begin with.
+ * @param {string} flag @param {string[]} words @param {Record<string, string>} flags
+ * @returns {Command}
+ */
+function formerly(flag, words, flags) {
+  const { image = 'nginx', replicas = '1', namespace } = flags;
+  const name = words[1] || baseOf(image) || 'web';
+  const where = namespace ? ` --namespace=${namespace}` : '';
+  const instead = `kubectl create deployment ${name} --image=${image} --replicas=${replicas}`;
+  return {
+    ...failed(`error: unknown flag: --${flag}`),
+    key: 'commands.formerly',
+    instead: `${instead}${where}`,
+  };
+}
+
+/** What kubectl calls the container of an image. @param {string} image */
+const baseOf = (image) => image.split('/').at(-1)?.split(/[:@]/, 1)[0] || '';
 
 /**
  * Words and flags, `--name value` as well as `--name=value`.
@@ -127,8 +155,7 @@ function generated(verb, { words, flags }) {
   if (!image) return failed('error: required flag(s) "image" not set');
   const isPod = verb === 'run';
   const labels = { [isPod ? 'run' : 'app']: name };
-  const base = image.split('/').at(-1)?.split(/[:@]/, 1)[0] || name;
-  const containers = [{ name: isPod ? name : base, image, resources: {} }];
+  const containers = [{ name: isPod ? name : baseOf(image) || name, image, resources: {} }];
   const metadata = { name, labels, ...(namespace ? { namespace } : {}) };
   const object = isPod
     ? {
@@ -201,5 +228,5 @@ function targetOf(
 /** @param {string} text @returns {Command} */
 const failed = (text) => ({ sort: 'said', text, failed: true });
 
-/** @param {string} key @returns {Command} */
-const none = (key) => ({ sort: 'none', key });
+/** @param {string} key @param {Record<string, string>} [params] @returns {Command} */
+const none = (key, params) => ({ sort: 'none', key, params });

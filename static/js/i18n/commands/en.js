@@ -18,6 +18,16 @@ export default {
   'commands.kubectl':
     'Of kubectl these run here: {lines}. For all others use a terminal with the kubeconfig ' +
     'that the server printed.',
+  'commands.formerly':
+    'Until 1.17 this made a Deployment. Since 1.18 kubectl run makes one pod, and what makes a ' +
+    'Deployment is:',
+  'commands.flags':
+    'In this field {line} takes only {flags}. For other flags use a terminal with the kubeconfig ' +
+    'that the server printed.',
+  'commands.file': 'There are no files here: write what stands in the file into this field.',
+  'commands.read':
+    'What is there stands in the tab Objects. For kubectl get and describe use a terminal with ' +
+    'the kubeconfig that the server printed.',
   'commands.one': 'Here a line is about one object.',
   'commands.not': 'That cannot be done with an object of this type.',
   'commands.lost': 'the server cannot be reached',

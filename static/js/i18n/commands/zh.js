@@ -14,6 +14,13 @@ export default {
   'commands.unknown':
     '这既不是 YAML，也不是一行 etcdctl 或 kubectl 命令。这里可以运行的 kubectl 命令有：{lines}。',
   'commands.kubectl': '这里可以运行的 kubectl 命令有：{lines}。其他命令请在终端里使用服务器给出的 kubeconfig。',
+  'commands.formerly':
+    '在 1.17 及更早的版本中，这会创建一个 Deployment。从 1.18 起 kubectl run 只创建一个 Pod，创建 Deployment 要用：',
+  'commands.flags':
+    '在这里 {line} 只接受 {flags}。其他标志请在终端里使用服务器给出的 kubeconfig。',
+  'commands.file': '这里没有文件：请把文件的内容写进这个输入框。',
+  'commands.read':
+    '现有的对象在“对象”标签页里。kubectl get 和 describe 请在终端里使用服务器给出的 kubeconfig。',
   'commands.one': '这里一行命令只针对一个对象。',
   'commands.not': '不能对这种类型的对象这样做。',
   'commands.lost': '无法连接到服务器',

@@ -94,10 +94,8 @@ export function commandActions(app, apply) {
         return app.act.perform({ .../** @type {Act} */ (act), command: line });
       }
       default: {
-        const { text: said, key = '', failed = !said } = command;
         const [first] = line.split('\n');
-        const why = said || app.words().t(key, { lines: KUBECTL.join(', ') });
-        return answered(app, first, () => [{ failed, text: why }]);
+        return answered(app, first, () => spoken(command, app.words()));
       }
     }
   };
@@ -147,6 +145,22 @@ export function commandActions(app, apply) {
       app.draw();
     },
   };
+}
+
+/**
+ * Why a line is not sent: in kubectl's words where it has some, then in ours.
+ * @param {import('../../core/commands/commands.js').Command} command
+ * @param {import('../../core/text/words.js').Words} words
+ */
+function spoken({ text, key = '', failed = !text, params, instead }, words) {
+  /** @type {Line[]} */ const lines = text ? [{ failed, text }] : [];
+  if (key)
+    lines.push({
+      failed: !text,
+      text: words.t(key, { lines: KUBECTL.join(', '), ...params }),
+    });
+  if (instead) lines.push({ failed: false, text: instead, isLine: true });
+  return lines;
 }
 
 /** Run a line of etcdctl; who is a member, after what is about members. */

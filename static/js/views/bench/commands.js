@@ -138,8 +138,10 @@ function answerView(ctx, answer) {
     'div.run',
     { key: id },
     h('div', null, h('span.p', null, '$ '), h('span.c', null, command)),
-    lines.map(({ failed, text }) =>
-      h('div.out', { class: `${failed ? 'e' : ''} ${isTable(text) ? 'is-table' : ''}` }, text),
+    lines.map(({ failed, text, isLine: isInstead }) =>
+      isInstead
+        ? h('div', null, h('button.link', { onClick: () => ctx.act.suggest(text) }, text))
+        : h('div.out', { class: `${failed ? 'e' : ''} ${isTable(text) ? 'is-table' : ''}` }, text),
     ),
     members?.length ? membersView(ctx, members) : null,
     waits || ms > SLOW_MS
