@@ -23,7 +23,11 @@ LAYOUT = """() => {
   }
   const text = document.querySelector('#inspector .scroll');
   if (text && text.scrollWidth > text.clientWidth + 1) {
-    wrong.push(`what is explained is ${text.scrollWidth - text.clientWidth} px too wide`);
+    const [left, width] = [text.getBoundingClientRect().left, text.clientWidth];
+    const wide = [...text.querySelectorAll('*')].filter((part) =>
+      part.getBoundingClientRect().right > left + width + 1);
+    const what = wide.map((part) => `${name(part)} "${part.textContent.slice(0, 60)}"`);
+    wrong.push(`explained is, wider than there is room (${text.scrollWidth}/${width}): ${what}`);
   }
   const apart = (list) => list.forEach((a, i) => list.slice(i + 1).forEach((b) => {
     const [p, q] = [a.getBoundingClientRect(), b.getBoundingClientRect()];

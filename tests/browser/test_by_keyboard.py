@@ -62,6 +62,23 @@ def test_a_gate_is_spoken_when_it_is_asked_for(look: Look, demo: Demo) -> None:
     asking.free(demo, "max")
 
 
+def test_what_comes_soon_after_another_sentence_is_spoken_though_nothing_is_drawn_any_more(
+    look: Look, demo: Demo
+) -> None:
+    asking.control(demo, action="pause")
+    sight = look(COMPACT)
+    sight.page.evaluate("window.requestAnimationFrame = () => 0")
+    spoken = sight.page.get_by_role("status").last
+    before = spoken.inner_text()
+    gate = sight.gate("authorization").get_by_role("button").first
+    gate.focus()
+    sight.press("Enter", "Shift")
+    expect(spoken).not_to_have_text(before)
+    sight.press("Escape", "Shift")
+    expect(spoken).to_have_text(before)
+    asking.free(demo, "max")
+
+
 def test_after_a_dialog_or_a_menu_the_focus_is_where_it_was(look: Look) -> None:
     sight = look(COMPACT)
     focused = sight.page.locator(":focus")

@@ -75,7 +75,7 @@ export class Drawing {
 
   /** @param {Context} context @param {number} now @param {boolean} isAsked  by who is here */
   begin(context, now, isAsked) {
-    this._parts = this._partsOf(context, now);
+    this._parts = this._partsOf(context);
     const { player } = context;
     this._begunAt = now;
     this._hadTurn = false;
@@ -115,8 +115,8 @@ export class Drawing {
     for (const place of this._places.splice(0)) place();
   }
 
-  /** @param {Context} context @param {number} now @returns {(() => void)[]} */
-  _partsOf(context, now) {
+  /** @param {Context} context @returns {(() => void)[]} */
+  _partsOf(context) {
     const { hosts, act } = this.app;
     const said = explanationOf(context);
     return [
@@ -132,7 +132,7 @@ export class Drawing {
         renderTimeline(hosts.timeline, context);
         this._seeRoom(hosts.timeline.querySelector('.plot'));
         renderDialogs(hosts.dialogs, context);
-        this._tell(context, said, now);
+        this._tell(context, said);
       },
     ];
   }
@@ -148,15 +148,14 @@ export class Drawing {
   /**
    * What is said of it: aloud, in the address and in the title.
    * @param {Context} context @param {import('../../core/explain/index.js').Explanation} said
-   * @param {number} now
    */
-  _tell(context, said, now) {
+  _tell(context, said) {
     const { player, ui, words } = context;
     const { address, hosts } = this.app;
     player.words = wordsIn(said.title);
     // a story that tells itself is spoken chapter by chapter; where one stops, what is there is
     const tells = player.behind && player.isRunning && !ui.selected && chapterOf(context);
-    narrate(hosts.narrator, tells ? tells.text : said.voice, now);
+    narrate(hosts.narrator, tells ? tells.text : said.voice);
     address.tell();
     const title = `${said.title} · ${words.t('app.name')}`;
     if (document.title !== title) document.title = title;
