@@ -25,6 +25,7 @@ from lifecycle.trace import redaction
 # before now that a viewer who joins gets
 RECENT_RECORDS = 1500
 KEPT_EVERY = 20_000  # records between two keyframes that are kept to go on from
+KEPT_MAX = 16  # of them; of older ones fewer are kept
 ROOTS_MAX = 4  # of one record
 REMEMBERED = 50_000  # spans and revisions whose roots are known
 UNSEEN = frozenset(("events",))  # changes of these are shown, they themselves are not
@@ -296,21 +297,34 @@ class Keyframes:
         self._backend = backend
         self._kept = [Keyframe()]
         self._newest = Keyframe()
+        self._earlier = Keyframe()
 
     def at(self, seq: int) -> Keyframe:
         """At the end of the last segment that ends by `seq`. Read it at once: it goes on with the
         next call."""
-        if self._newest.seq > seq:
-            place = bisect_right(self._kept, seq, key=lambda head: head.seq) - 1
-            self._newest = self._kept[place].copy()
         frame = self._newest
+        if frame.seq > seq:
+            kept = self._kept[bisect_right(self._kept, seq, key=lambda head: head.seq) - 1]
+            if not kept.seq <= self._earlier.seq <= seq:
+                self._earlier = kept.copy()
+            frame = self._earlier
         for segment in self._backend.segments(frame.seq + 1, seq):
             if segment.last > seq:
                 break
             frame.take(zlib.decompress(segment.data))
             if frame.seq >= self._kept[-1].seq + max(KEPT_EVERY, len(frame.objects)):
-                self._kept.append(frame.copy())
+                self._keep(frame.copy())
         return frame
+
+    @property
+    def newest(self) -> int:
+        """The last of the records that were read."""
+        return self._newest.seq
+
+    def _keep(self, frame: Keyframe) -> None:
+        self._kept.append(frame)
+        if len(self._kept) > KEPT_MAX:
+            del self._kept[1:-1:2]
 
     def message(self, frame: Keyframe) -> str:
         revisions = frame.revisions()

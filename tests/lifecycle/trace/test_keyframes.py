@@ -6,6 +6,7 @@ That the page makes of one what it makes of all records is in tests/js/keyframe.
 from __future__ import annotations
 
 import json
+import weakref
 from typing import Any
 
 import pytest
@@ -76,6 +77,27 @@ def test_any_place_can_be_asked_for_in_any_order(
     frames = keyframes.Keyframes(session.backend)
     last = session.cluster.recorder.seq
     for seq in (last, last // 2, last - 10, last // 3, last):
+        fresh = keyframes.Keyframes(session.backend)
+        assert frames.message(frames.at(seq)) == fresh.message(fresh.at(seq))
+
+
+def test_of_those_to_go_on_from_few_are_kept(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyframes, "KEPT_EVERY", 10)
+    monkeypatch.setattr(keyframes, "KEPT_MAX", 6)
+    kept = []
+    copy = keyframes.Keyframe.copy
+    monkeypatch.setattr(
+        keyframes.Keyframe,
+        "copy",
+        lambda frame: kept.append(weakref.ref(made := copy(frame))) or made,
+    )
+    frames = keyframes.Keyframes(session.backend)
+    last = session.cluster.recorder.seq
+    frames.at(last)
+    assert len(kept) > 8 and sum(one() is not None for one in kept) <= 6
+    for seq in (last // 4, last // 3, last // 2):
         fresh = keyframes.Keyframes(session.backend)
         assert frames.message(frames.at(seq)) == fresh.message(fresh.at(seq))
 
