@@ -100,6 +100,7 @@ class TraceConsumer(AsyncWebsocketConsumer):
             start = wanted["from"]
             if wanted["keyframe"]:
                 start = await self._begin(reader, wanted["keyframe"], topic.last)
+                reader.read_ahead(topic)
             await self._follow(reader, topic, start, wanted["to"], clock)
         finally:
             topic.listeners -= 1

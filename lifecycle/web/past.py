@@ -6,6 +6,7 @@ A class that opens the page at the same moment costs one reading. Everything kep
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import zlib
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError
 
 from lifecycle.hosting.edge import fanout
 from lifecycle.trace import keyframes, storage
@@ -24,6 +26,9 @@ FRAMES_KEPT = 32
 KEPT_BYTES_MAX = 1 << 20  # a larger frame is not kept for others
 FRESH_SECONDS = 0.5  # a keyframe serves others who join
 LEVEL = 6  # of compression: a keyframe is made once for many
+# while somebody listens, records are read for the keyframe of who joins next: so many at once
+AHEAD_RECORDS = 10_000
+AHEAD_SECONDS = 0.5
 
 
 class _Seq(msgspec.Struct):
@@ -51,6 +56,7 @@ class Past:
         self._begin: Begin | None = None
         self._made_at = 0.0
         self._frames: dict[tuple[int, int], asyncio.Task[fanout.Frame | None]] = {}
+        self._ahead: asyncio.Task[None] | None = None
 
     async def join(self, last: int) -> Begin:
         """The keyframe that a viewer begins with now, some records before `last`."""
@@ -64,6 +70,23 @@ class Past:
                 self._begin = await self._make(seq)
                 self._made_at = asyncio.get_running_loop().time()
             return self._begin
+
+    def read_ahead(self, topic: fanout.Topic) -> None:
+        """As long as somebody listens, read what is new, a part at a time: who joins behind many
+        records does not wait until all of them are read."""
+        if self._ahead is None or self._ahead.done():
+            self._ahead = asyncio.ensure_future(self._read_ahead(topic))
+
+    async def _read_ahead(self, topic: fanout.Topic) -> None:
+        taken = 0
+        while topic.listeners and not topic.closed:
+            await asyncio.sleep(AHEAD_SECONDS)
+            last = topic.last - keyframes.RECENT_RECORDS
+            if last < taken + keyframes.RECENT_RECORDS:
+                continue
+            async with self._one:
+                with contextlib.suppress(DatabaseError):  # it is tried again
+                    taken = await self._take(last)
 
     async def at(self, seq: int) -> Begin:
         """The newest keyframe that is not after `seq`."""
@@ -93,16 +116,35 @@ class Past:
     def _make(self) -> Callable[[int], Awaitable[Begin]]:
         return sync_to_async(self._make_now, thread_sensitive=False)
 
+    @property
+    def _take(self) -> Callable[[int], Awaitable[int]]:
+        return sync_to_async(self._take_now, thread_sensitive=False)
+
     def _make_now(self, seq: int) -> Begin:
-        if self._keyframes is None:
-            self._keyframes = storage.keyframes_of(self._cluster)
-        if self._keyframes is None or seq < 1:
+        made = self._stored
+        if made is None or seq < 1:
             return Begin(0, "", b"")
-        frame = self._keyframes.at(seq)
+        frame = made.at(seq)
         if not frame.seq:
             return Begin(0, "", b"")
-        text = self._keyframes.message(frame)
+        text = made.message(frame)
         return Begin(frame.seq, text, zlib.compress(text.encode(), LEVEL))
+
+    def _take_now(self, last: int) -> int:
+        """Read some of the records up to `last`; up to where they are read then."""
+        made = self._stored
+        if made is None:
+            return 0
+        before = made.newest
+        if last > before and made.at(min(last, before + AHEAD_RECORDS)).seq == before:
+            made.at(last)  # the next segment is larger
+        return made.newest
+
+    @property
+    def _stored(self) -> keyframes.Keyframes | None:
+        if self._keyframes is None:
+            self._keyframes = storage.keyframes_of(self._cluster)
+        return self._keyframes
 
 
 _pasts: WeakKeyDictionary[fanout.Topic, Past] = WeakKeyDictionary()

@@ -7,8 +7,10 @@ import asyncio
 import pytest
 from django.db import OperationalError
 
-from lifecycle.trace import storage
+from lifecycle.hosting.edge import fanout
+from lifecycle.trace import keyframes, storage
 from lifecycle.web import past
+from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
 
 
 def test_a_reading_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +35,43 @@ def test_a_reading_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
 
     assert asyncio.run(ask()) == (1, 1)
     assert asked == [1, 1]
+
+
+def test_while_somebody_listens_records_are_read_ahead_of_who_joins_next_a_part_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = bare_session()
+    for number in range(200):
+        session.request("POST", CONFIGMAPS, configmap(f"a-{number}"))
+    last = session.cluster.recorder.seq
+    monkeypatch.setattr(keyframes, "RECENT_RECORDS", 100)
+    monkeypatch.setattr(past, "AHEAD_RECORDS", 1000)
+    monkeypatch.setattr(past, "AHEAD_SECONDS", 0)
+    made = keyframes.Keyframes(session.backend)
+    monkeypatch.setattr(storage, "keyframes_of", lambda _cluster: made)
+    read = []
+    take = past.Past._take_now
+
+    def taken(self: past.Past, seq: int) -> int:
+        read.append(take(self, seq))
+        return read[-1]
+
+    monkeypatch.setattr(past.Past, "_take_now", taken)
+
+    async def listen() -> int:
+        topic = fanout.Topic(asyncio.get_running_loop())
+        topic.listeners = 1
+        topic.reach(last)
+        reader = past.Past("demo")
+        reader.read_ahead(topic)
+        reader.read_ahead(topic)
+        while not read or read[-1] < last - 300:
+            await asyncio.sleep(0)
+        topic.listeners = 0
+        (reading,) = asyncio.all_tasks() - {asyncio.current_task()}
+        await reading
+        return (await reader.join(last)).seq
+
+    assert last - 300 < asyncio.run(listen()) <= last - 100
+    steps = [there - here for here, there in zip([0, *read], read, strict=False)]
+    assert len(steps) > 5 and max(steps) <= 1000
