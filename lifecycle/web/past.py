@@ -6,7 +6,6 @@ A class that opens the page at the same moment costs one reading. Everything kep
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import zlib
 from collections.abc import Awaitable, Callable
@@ -14,7 +13,6 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
 
 from lifecycle.hosting.edge import fanout
 from lifecycle.trace import keyframes, storage
@@ -85,8 +83,7 @@ class Past:
             if last < taken + keyframes.RECENT_RECORDS:
                 continue
             async with self._one:
-                with contextlib.suppress(DatabaseError):  # it is tried again
-                    taken = await self._take(last)
+                taken = await self._take(last)
 
     async def at(self, seq: int) -> Begin:
         """The newest keyframe that is not after `seq`."""

@@ -15,6 +15,7 @@ OUTSIDE = {
     "lifecycle/bench/": "measures wall time",
     "lifecycle/cluster/composition.py": "the composition root",
     "lifecycle/management/commands/trace.py": "replays a file in the terminal at real speed",
+    "lifecycle/web/past.py": "the edge reads ahead while there is time",
     "lifecycle/settings.py": "Django's secret key",
     "apiserver_app/auth/pki.py": "keys, certificates and tokens are real",
 }

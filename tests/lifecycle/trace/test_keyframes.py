@@ -86,13 +86,15 @@ def test_of_those_to_go_on_from_few_are_kept(
 ) -> None:
     monkeypatch.setattr(keyframes, "KEPT_EVERY", 10)
     monkeypatch.setattr(keyframes, "KEPT_MAX", 6)
-    kept = []
+    kept: list[weakref.ref[keyframes.Keyframe]] = []
     copy = keyframes.Keyframe.copy
-    monkeypatch.setattr(
-        keyframes.Keyframe,
-        "copy",
-        lambda frame: kept.append(weakref.ref(made := copy(frame))) or made,
-    )
+
+    def copied(frame: keyframes.Keyframe) -> keyframes.Keyframe:
+        made = copy(frame)
+        kept.append(weakref.ref(made))
+        return made
+
+    monkeypatch.setattr(keyframes.Keyframe, "copy", copied)
     frames = keyframes.Keyframes(session.backend)
     last = session.cluster.recorder.seq
     frames.at(last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 from django.db import OperationalError
@@ -49,14 +50,15 @@ def test_while_somebody_listens_records_are_read_ahead_of_who_joins_next_a_part_
     monkeypatch.setattr(past, "AHEAD_SECONDS", 0)
     made = keyframes.Keyframes(session.backend)
     monkeypatch.setattr(storage, "keyframes_of", lambda _cluster: made)
-    read = []
-    take = past.Past._take_now
+    read = [0]
+    at = keyframes.Keyframes.at
 
-    def taken(self: past.Past, seq: int) -> int:
-        read.append(take(self, seq))
-        return read[-1]
+    def taken(self: keyframes.Keyframes, seq: int) -> keyframes.Keyframe:
+        frame = at(self, seq)
+        read.append(frame.seq)
+        return frame
 
-    monkeypatch.setattr(past.Past, "_take_now", taken)
+    monkeypatch.setattr(keyframes.Keyframes, "at", taken)
 
     async def listen() -> int:
         topic = fanout.Topic(asyncio.get_running_loop())
@@ -65,7 +67,7 @@ def test_while_somebody_listens_records_are_read_ahead_of_who_joins_next_a_part_
         reader = past.Past("demo")
         reader.read_ahead(topic)
         reader.read_ahead(topic)
-        while not read or read[-1] < last - 300:
+        while read[-1] < last - 300:
             await asyncio.sleep(0)
         topic.listeners = 0
         (reading,) = asyncio.all_tasks() - {asyncio.current_task()}
@@ -73,5 +75,5 @@ def test_while_somebody_listens_records_are_read_ahead_of_who_joins_next_a_part_
         return (await reader.join(last)).seq
 
     assert last - 300 < asyncio.run(listen()) <= last - 100
-    steps = [there - here for here, there in zip([0, *read], read, strict=False)]
+    steps = [there - here for here, there in itertools.pairwise(read)]
     assert len(steps) > 5 and max(steps) <= 1000
