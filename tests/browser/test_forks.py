@@ -161,6 +161,7 @@ def test_the_halves_go_back_together_and_one_leads_to_the_other_cluster(
     while halves.last.locator("button.first-parted").count():
         sight.press("ArrowLeft")
         sight.settle()
+        assert sight.page.evaluate(measures.LAYOUT) == []
 
     expect(halves.get_by_text("no difference has come of it yet")).to_have_count(2)
     expect(sight.page.locator(".half .pods .is-parted")).to_have_count(0)
