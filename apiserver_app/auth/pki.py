@@ -76,10 +76,9 @@ def load(directory: Path, now: int, hosts: Sequence[str] = ()) -> Pki:
     `now` is µs since 1970; `hosts` are further names or addresses of the server.
     """
     folder = directory / "pki"
-    timestamp = meta.rfc3339(now)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        maker = _Maker(folder, datetime.datetime.fromisoformat(timestamp.replace("Z", "+00:00")))
+        maker = _Maker(folder, _moment(now))
         return Pki(
             directory,
             maker.authority(),
@@ -118,6 +117,22 @@ def read(directory: Path) -> Pki:
     except OSError as error:
         reason = error.strerror or str(error)
         raise PkiError(f"cannot read keys and certificates in {folder}: {reason}") from error
+
+
+def client(directory: Path, now: int, person: cast.Person) -> Identity:
+    """Reads the certificate of somebody who is not of the cast, or makes it; as in `load`."""
+    folder = directory / "pki"
+    try:
+        maker = _Maker(folder, _moment(now))
+        maker.authority()
+        return maker.client(person.name, person)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PkiError(f"cannot keep keys and certificates in {folder}: {reason}") from error
+
+
+def _moment(now: int) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(meta.rfc3339(now).replace("Z", "+00:00"))
 
 
 def _read_pair(folder: Path, name: str) -> Identity:

@@ -172,6 +172,7 @@ class Edge:
         endpoints = {
             "http": prepared.http_url,
             "https": prepared.https_url,
+            "network": prepared.network_url,
             "token": prepared.tokens.get(access.DRIVER, ""),
             "page": prepared.page(access.DRIVER, prepared.http_url),
             "viewer_token": prepared.tokens.get(access.VIEWER, ""),
