@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,9 +73,32 @@ def test_a_viewer_looks_at_everything_and_is_offered_nothing_to_change(
         expect(sight.button(button)).to_be_disabled()
     for button in ("Send", "Save this one", "Stop the API server"):
         expect(sight.button(button)).to_have_count(0)
-    sight.press("b", "Space", "ArrowLeft", "l")
+    expect(sight.page.get_by_role("combobox", name="as")).to_have_count(0)
+    sight.says(sight.page.locator("#client header"), "The page")
+    sight.press("b", "ArrowLeft", "l")
     assert asking.state(demo)["breakpoints"] == [] and asking.state(demo)["mode"] == "max"
     sight.close()
+
+
+def test_a_viewer_pauses_what_is_shown_and_not_the_cluster(chromium: Browser, demo: Demo) -> None:
+    asking.free(demo, 1)
+    sight = Sight(chromium, demo.endpoints["viewer_page"], COMPACT)
+    for button in ("Forward one hop", "Forward one request"):
+        expect(sight.button(button)).to_be_disabled()
+    sight.button("Pause").click()
+    sight.says(sight.moment, "paused here")
+    asking.run(demo, "more", 1)
+    sight.says(sight.moment, re.compile(r"^paused here, .* behind$"))
+    assert asking.state(demo)["mode"] == "run"
+    sight.button("Go on").click()
+    sight.says(sight.moment, "showing, ")
+    sight.press("l")
+    sight.says(sight.moment, "live")
+    asking.control(demo, action="pause")
+    sight.says(sight.moment, "paused")
+    expect(sight.button("Go on")).to_be_disabled()
+    sight.close()
+    asking.free(demo, "max")
 
 
 def test_a_session_that_ended_is_told_in_words(chromium: Browser, tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import { Player } from '../../static/js/core/story/player.js';
 import { commandAt, recorded } from './traces.mjs';
 
 /** A live player that knows the idle cluster, and the records that come after a command. */
-function live(name = 'full') {
+function live(name = 'full', watches = false) {
   const records = recorded(name);
   const at = commandAt(records);
   const history = new History();
   /** @type {{action: string}[]} */ const sent = [];
-  const player = new Player(history, { live: true, control: (body) => sent.push(body) });
+  const player = new Player(history, { live: true, watches, control: (body) => sent.push(body) });
   player.knownUpTo = at;
   history.append(records.slice(0, at));
   player.arrived();
@@ -118,6 +118,48 @@ test('a breakpoint that the film came to first is where the cluster is held', ()
   player.serverSaid({ frozen: true, held: at });
   assert.deepEqual([player.behind, player.stopped], [false, true]);
   assert.equal(player.state().held?.at, held.at);
+});
+
+test('who only watches passes a breakpoint from which the cluster has gone on', () => {
+  const { history, player, more } = live('breakpoint', true);
+  const held = /** @type {any} */ (more.findLast((one) => one.kind === 'held'));
+  const wanted = { kind: 'plugin', plugin: 'ServiceAccount', phase: 'mutating' };
+  player.server.breakpoints = [{ id: held.breakpoint, ...wanted }];
+  history.append(more);
+  player.arrived();
+  for (let i = 0; i < 4000 && player.playing; i += 1) player.tick(16);
+  assert.deepEqual([player.playing, player.heldAt], [true, 0]);
+});
+
+test('who only watches and pauses stays there while the cluster goes on, and then goes on', () => {
+  const { history, player, sent, more } = live('full', true);
+  const { cursor } = player;
+  assert.equal(player.isRunning, true);
+  player.toggle();
+  assert.deepEqual([player.isRunning, player.rests, player.behind], [false, true, false]);
+  history.append(more);
+  player.arrived();
+  player.tick(1000);
+  assert.deepEqual([player.cursor, player.behind], [cursor, true]);
+  player.toggle();
+  for (let i = 0; i < 4000 && player.behind; i += 1) player.tick(16);
+  assert.deepEqual([player.cursor, player.isRunning], [history.last, true]);
+  assert.deepEqual(sent, [], 'nothing was asked of the cluster');
+});
+
+test('who steps back and on to the end is told what comes next', () => {
+  const { history, player, more } = live();
+  const half = more.findIndex((one) => one.kind === 'response') + 1;
+  history.append(more.slice(0, half));
+  player.arrived();
+  player.goLive();
+  player.step(-1);
+  player.step(1);
+  assert.deepEqual([player.behind, player.past], [false, false]);
+  history.append(more.slice(half));
+  player.arrived();
+  for (let i = 0; i < 4000 && player.behind; i += 1) player.tick(16);
+  assert.equal(player.behind, false);
 });
 
 test('looking back shows the past until the page goes live', () => {

@@ -44,7 +44,7 @@ export class Player {
     this.rest = /** @type {History|null} */ (null);
     this.live = live;
     /** whether what is done here reaches the cluster */ this.drives = live && !watches;
-    this.control = control || (() => {});
+    this.control = (!watches && control) || (() => {});
     this.reach = reach || (() => {});
     /** where to go once it is there, 0 for nowhere */ this.sought = 0;
     this.cursor = 0;
@@ -87,6 +87,7 @@ export class Player {
     this.cursor = 0;
     this.sought = 0;
     this.past = false;
+    this.playing = this.live;
     this.follow = {};
   }
 
@@ -161,7 +162,7 @@ export class Player {
   /** New records are there. Live, the cursor goes along unless there is something to tell. */
   arrived() {
     const { index } = this.history;
-    if (!this.live || this.past) return;
+    if (!this.live || this.past || this.rests) return;
     if (this.cursor < this.knownUpTo || !this.travels) {
       this._arriveAtEnd();
       return;
@@ -258,7 +259,12 @@ export class Player {
 
   get isRunning() {
     if (this.behind || this.past) return this.playing && this.behind;
-    return this.live && !this.stopped;
+    return this.live && !this.stopped && !this.rests;
+  }
+
+  /** Who only watches has paused what is shown; the cluster goes on. */
+  get rests() {
+    return this.live && !this.drives && !this.playing;
   }
 
   /** One hop or one request on or back. @param {1|-1} direction @param {boolean} byRequest */
@@ -325,7 +331,9 @@ export class Player {
     this.until = null;
     this.heldAt = 0;
     this._rest = 0;
-    if (!this.behind && this.live) this.past = false;
+    if (this.behind || !this.live) return;
+    this.past = false;
+    this.playing = true; // what comes next is told
   }
 
   _arriveAtEnd() {
@@ -426,10 +434,13 @@ export class Player {
     return true;
   }
 
-  /** The first hop on the way to the next one that a breakpoint waits for; 0 for none. */
+  /**
+   * The first hop on the way to the next one that a breakpoint waits for; 0 for none. Who only
+   * watches stops where the cluster does: who drives cannot let what they are shown go on.
+   */
   _breakpointBefore(/** @type {number} */ next) {
     const { breakpoints, held } = this.server;
-    if (!breakpoints.length) return 0;
+    if (!breakpoints.length || (this.live && !this.drives)) return 0;
     const { index } = this.history;
     const trail = trailOf(index, {}, next);
     for (let i = lastAtMost(trail, this._high) + 1; i < trail.length && trail[i] <= next; i += 1) {

@@ -59,7 +59,7 @@ function title(ctx, tab) {
           words.t('editor.open'),
         )
       : null,
-    userPicker(ctx),
+    ctx.player.live && !ctx.player.drives ? null : userPicker(ctx),
   );
 }
 

@@ -282,7 +282,14 @@ export function blockView(ctx, block, i) {
     case 'pods':
       return pods(ctx, block, key);
     case 'cards':
-      return questions(ctx, key);
+      return h(
+        'div',
+        { key },
+        ctx.player.live && !ctx.player.drives
+          ? h('p', { key: 'looks' }, ctx.words.t('begin.looks'))
+          : null,
+        questions(ctx, 'questions'),
+      );
     default:
       return legend(ctx, key);
   }

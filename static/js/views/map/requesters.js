@@ -11,17 +11,17 @@ import { runButton } from '../begin/questions.js';
 import { slots } from '../kit/parts.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
-/** @typedef {import('../../core/text/words.js').Words} Words */
 
 /** The first thing to do, before anything was asked. @param {Context} ctx */
 export function invitation(ctx) {
-  const { words } = ctx;
+  const { words, player } = ctx;
+  const asks = player.drives || !player.live ? 'map.invite' : 'map.watch';
   return h(
     'section.comp.invite',
     { id: 'client', key: 'invite' },
-    h('h2', null, words.t('map.invite')),
-    h('p', null, words.t('map.inviteText')),
-    runButton(ctx),
+    h('h2', null, words.t(asks)),
+    h('p', null, words.t(`${asks}Text`)),
+    asks === 'map.invite' ? runButton(ctx) : null,
     h('code.second', null, 'kubectl create deployment nginx --image=nginx --replicas=3'),
     waiting(ctx),
   );
@@ -59,7 +59,7 @@ export function client(ctx) {
     h(
       'header',
       null,
-      h('h2', null, clientLabel(words, open.client)),
+      h('h2', null, clientLabel(ctx, open.client)),
       h('span.second', null, root.user?.name || (answered ? '' : words.t('bench.sending'))),
     ),
     h(
@@ -93,9 +93,9 @@ function waiting({ words, player }) {
 /** "kubectl/v1.33.2 (linux/amd64)" -> "kubectl" @param {string} name */
 const clientName = (name) => (name || 'client').split(/[/ ]/)[0];
 
-/** @param {Words} words @param {string} name */
-export const clientLabel = (words, name) =>
-  name === 'page' ? words.t('map.page') : clientName(name);
+/** Who only watches, or looks at a recording, did not send it. */
+export const clientLabel = (/** @type {Context} */ { words, player }, /** @type {string} */ name) =>
+  name === 'page' ? words.t(player.drives ? 'map.page' : 'map.otherPage') : clientName(name);
 
 /** @param {Context} ctx */
 export function controllers(ctx) {

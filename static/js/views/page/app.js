@@ -200,8 +200,10 @@ export class App {
     this.feed.open();
     if (isFork(this.home.cluster)) this.act.listForks();
     this.act.readBookmarks();
+    const { player } = this;
     this.api.state().then(
       (state) => {
+        if (player !== this.player) return; // for another cluster, whose clock this is not
         this.meta.server = true;
         this._users(state);
         if (!this.meta.connected) this._clock(state.clock || state);

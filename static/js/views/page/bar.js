@@ -86,12 +86,14 @@ function transport(ctx) {
     /** @type {string} */ sign,
     /** @type {() => void} */ onClick,
     /** @type {string} */ keys,
+    isDriven = false,
   ) =>
     h(
       'button',
       {
+        disabled: isDriven,
         'aria-label': words.t(`bar.${name}`),
-        title: words.t(`bar.${name}`),
+        title: words.t(isDriven ? 'bench.watch' : `bar.${name}`),
         'aria-keyshortcuts': keys,
         onClick,
       },
@@ -99,6 +101,9 @@ function transport(ctx) {
     );
   const running = player.isRunning;
   const main = words.t(running ? 'bar.pause' : 'bar.play');
+  // at the end who drives decides how it goes on
+  const isDriven = player.live && !player.drives && !player.behind;
+  const waits = isDriven && player.stopped;
   return h(
     'div.transport',
     { key: 'transport', role: 'toolbar', 'aria-label': words.t('bar.time') },
@@ -106,12 +111,18 @@ function transport(ctx) {
     button('backHop', 'back', () => act.step(-1, false), 'ArrowLeft'),
     h(
       'button.main',
-      { 'aria-keyshortcuts': 'Space', 'aria-label': main, onClick: () => act.toggle() },
+      {
+        disabled: waits,
+        title: waits && words.t('bench.watch'),
+        'aria-keyshortcuts': 'Space',
+        'aria-label': main,
+        onClick: () => act.toggle(),
+      },
       glyph(running ? 'pause' : 'play'),
       h('span', null, main),
     ),
-    button('hop', 'step', () => act.step(1, false), 'ArrowRight'),
-    button('request', 'last', () => act.step(1, true), 'Shift+ArrowRight'),
+    button('hop', 'step', () => act.step(1, false), 'ArrowRight', isDriven),
+    button('request', 'last', () => act.step(1, true), 'Shift+ArrowRight', isDriven),
     speed(ctx),
     clock(ctx),
   );
@@ -215,12 +226,14 @@ function momentOf(ctx) {
     const stepped = player.byRequest ? 'moment.stepRequest' : 'moment.step';
     return ['hold', 'hold', state.held.breakpoint === 'step' ? stepped : 'moment.held', {}];
   }
-  if (player.behind) return ['hold', 'play', 'moment.telling', { time: late }];
+  if (player.behind && player.playing) return ['hold', 'play', 'moment.telling', { time: late }];
+  if (player.behind) return ['hold', 'hold', 'moment.behind', { time: late }];
   if (player.stopped) {
     const hop = current.hop;
     const refused = hop && hop.kind === 'response' && hop.code >= 400;
     return refused ? ['deny', 'deny', 'moment.refused', {}] : ['hold', 'hold', 'moment.paused', {}];
   }
+  if (player.rests) return ['hold', 'hold', 'moment.rests', {}];
   return ['allow', 'allow', 'moment.live', {}];
 }
 

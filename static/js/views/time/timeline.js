@@ -82,12 +82,15 @@ export function renderTimeline(host, ctx) {
           : duration(ctx.state.t - range.origin),
       },
       range.empty
-        ? h('p.empty', { key: 'empty' }, h('span', null, ctx.words.t('time.empty')))
+        ? h('p.empty', { key: 'empty' }, h('span', null, ctx.words.t(emptyText(ctx))))
         : null,
       h('svg', { key: 'svg', 'aria-hidden': 'true' }, drawing(ctx, model, range, size)),
     ),
   );
 }
+
+const emptyText = (/** @type {Context} */ { player }) =>
+  player.live && !player.drives ? 'time.emptyWatch' : 'time.empty';
 
 /** @type {Range & {root: number}|null} */
 let kept = null;
@@ -228,7 +231,7 @@ function laneName(ctx, id) {
   if (id === 'apiserver') return ctx.words.t('time.api');
   if (ctx.ui.window && id === 'kubectl') return ctx.words.t('time.commands');
   const root = id === 'kubectl' && ctx.index.request(ctx.current.root);
-  return root ? clientLabel(ctx.words, root.open.client) : id;
+  return root ? clientLabel(ctx, root.open.client) : id;
 }
 
 /** @param {Context} ctx @param {Range} range */
