@@ -68,7 +68,8 @@ class Control(APIView):
         operation_id="cluster_control",
     )
     def post(self, request: Request, cluster: str) -> Response:
-        """Pause, step, change speed, set breakpoints, stop or fail a component; the new state."""
+        """Pause, step, change speed, set breakpoints, stop or fail a component, or take along who
+        only watches (stage); the new state."""
         given = serializers.ControlSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         args = dict(given.validated_data)

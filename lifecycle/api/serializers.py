@@ -20,6 +20,7 @@ ACTIONS = (
     "fault",
     "apiserver",
     "reset",
+    "stage",
 )
 
 

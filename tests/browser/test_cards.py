@@ -173,6 +173,12 @@ def test_who_only_watches_goes_along_into_each_copy_and_back(
     assert first != second
 
     told(driver)
+    for place, address in (("demo", r"^(?!.*cluster=)"), (second, f"cluster={second}(&|$)")):
+        driver.button(re.compile("^Cluster demo")).click()
+        menu = driver.page.get_by_role("dialog")
+        menu.get_by_role("button", name=re.compile(f"^{place} (?!from)")).click()
+        expect(driver.page).to_have_url(re.compile(address))
+        expect(follower.page).to_have_url(re.compile(address))
     driver.button("Back to demo").click()
     expect(follower.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
     follower.says(follower.moment, "live")

@@ -88,6 +88,7 @@ class Forks:
             "forks": lambda host, args: {"forks": self._of(host)},
             "remove_fork": self._remove,
             "fork_bookmarks": self._marks,
+            "stage": lambda host, args: self._show(host),
         }
         self._origin = origin
         self._fleet = fleet
@@ -191,10 +192,20 @@ class Forks:
             raise ControlError(f'there is no cluster "{name}"')
         self._end(name, self._origin.cluster.name)
 
+    def _show(self, host: ClusterHost) -> None:
+        """Who only watches goes along there, from the origin and from each copy; not into a fork
+        that is no copy, nor out of one."""
+        copies = [self._hosts[name] for name in self._hosts if self._forks[name].anew]
+        places = [self._origin, *copies]
+        if host in places:
+            for other in places:
+                other.stage = "" if other is host else host.cluster.name
+
     def _end(self, name: str, stage: str) -> None:
         """Together with what was forked from it. Viewers are sent on to `stage`."""
-        if self._origin.stage == name:
-            self._origin.stage = ""
+        for host in (self._origin, *self._hosts.values()):
+            if host.stage == name:
+                host.stage = ""
         if name in self._hosts:
             self._hosts[name].stage = stage
         for forked in [fork.name for fork in self._forks.values() if fork.cluster == name]:
@@ -217,7 +228,7 @@ class Forks:
             undo.pop_all()
         fork.how = ANEW
         self._join(fork.name, host)
-        self._origin.stage = fork.name
+        self._show(host)
         if replaces in self._forks and self._forks[replaces].anew:
             self._end(replaces, fork.name)
 

@@ -71,7 +71,7 @@ def test_control_actions_cross_the_port(
         (
             {"action": "explode"},
             "is none of pause, resume, step, step-request, speed, breakpoint, role, fault, "
-            "apiserver, reset",
+            "apiserver, reset, stage",
         ),
         ({"action": "fault", "resourse": "pods"}, "is no field; there are action, speed, set"),
         ({"action": "speed"}, "speed needs speed"),

@@ -338,7 +338,14 @@ def test_a_copy_begins_anew_runs_at_once_and_uses_up_no_forks(demo: Demo) -> Non
     others += [made(demo, anew=True)["name"] for _ in range(3)]
 
     assert [one["name"] for one in forks(demo)] == [*kept, *others[1:]]
-    assert get(demo, "demo")["stage"] == others[-1]
+    stages = ["demo", *others[1:]]
+    assert [get(demo, name)["stage"] for name in stages] == [*[others[-1]] * 3, ""]
+    assert call(demo, "POST", "demo/control", {"action": "stage"})[0] == 200
+    assert [get(demo, name)["stage"] for name in stages] == ["", *["demo"] * 3]
+    assert call(demo, "POST", f"{kept[0]}/control", {"action": "stage"})[0] == 200
+    assert get(demo, "demo")["stage"] == "", "a fork that is no copy is nobody's stage"
+    assert call(demo, "POST", f"{others[-1]}/control", {"action": "stage"})[0] == 200
+    assert [get(demo, name)["stage"] for name in stages] == [*[others[-1]] * 3, ""]
     status, refused = call(demo, "GET", f"{others[-1]}/comparison")
     assert (status, refused["detail"]) == (
         400,

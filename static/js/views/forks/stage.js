@@ -12,8 +12,14 @@ export function stageActions(app) {
     goAlong(stage) {
       const { home, player } = app;
       ui.stage = stage;
+      if (!stage) ui.left = ''; // the next time is another
       if (!home.watches || !player.live || player.past) return;
       if (stage && stage !== home.cluster && stage !== ui.left) app.openCluster(stage);
+    },
+    /** Who drives goes to another cluster, and takes along who only watches. */
+    takeAlong() {
+      if (app.home.watches) return;
+      app.api.control({ action: 'stage' }).catch(() => {}); // it is gone, or cannot be reached
     },
     /** What one watches is gone. */
     goOn() {

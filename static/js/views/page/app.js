@@ -229,6 +229,7 @@ export class App {
     this.home = { ...this.home, cluster };
     this.api = clusterApi(cluster);
     if (!otherOf(this.ui.comparison?.fork || '', cluster)) this.ui.comparison = null;
+    this.act.takeAlong();
     this.openLive();
   }
 
