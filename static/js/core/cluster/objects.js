@@ -57,7 +57,7 @@ export function podOf(write) {
     key: write.key,
     namespace: write.namespace,
     name: write.name,
-    short: owner && owner.kind === 'ReplicaSet' ? lastPart(write.name) : write.name,
+    short: owner && owner.kind === 'ReplicaSet' ? shortPod(write.name) : write.name,
     node: spec.nodeName || '',
     ip: status.podIP || '',
     image: ((spec.containers || [])[0] || {}).image || '',
@@ -95,8 +95,17 @@ function stageOf(metadata, spec, status) {
   return spec.nodeName ? 'bound' : 'stored';
 }
 
-/** @param {string} name */
-export const lastPart = (name) => name.slice(name.lastIndexOf('-') + 1);
+// what upstream's names.SimpleNameGenerator adds: five of the letters and digits of its alphabet
+const GENERATED = /-([bcdfghjklmnpqrstvwxz2456789]{5})$/;
+
+/**
+ * What tells a pod from its like: the end that was made up for it, or else its name.
+ * @param {string} key  its name, or `namespace/name`
+ */
+export function shortPod(key) {
+  const name = key.slice(key.lastIndexOf('/') + 1);
+  return GENERATED.exec(name)?.[1] || name;
+}
 
 /** @param {State} state @returns {Pod[]} in order of creation */
 export function podsOf(state) {

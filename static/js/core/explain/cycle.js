@@ -1,7 +1,7 @@
 // @ts-check
 /** Why the scheduler chose this node and not that one, from its own scores. */
 import { cycleAt, outcome, partsOf, taintIn } from '../cluster/schedule.js';
-import { lastPart, objectsOf, podOf } from '../cluster/objects.js';
+import { shortPod, objectsOf, podOf } from '../cluster/objects.js';
 import { componentOf, schedulerPlugin } from '../trace/facts.js';
 import { keyOf } from '../trace/records.js';
 import { nameOf, preemptionBlocks } from './preemption.js';
@@ -62,7 +62,7 @@ function titleOf(model, cycle, result, words) {
     return words.t('cycle.preempts', { pod: nameOf(cycle.pod), node, n: victims.length });
   }
   if (cycle.message) return words.t('cycle.none');
-  const pod = lastPart(cycle.pod);
+  const pod = shortPod(cycle.pod);
   if (!cycle.chosen) {
     if (Object.keys(cycle.total).length) return words.t('cycle.scoring', { pod });
     if (!cycle.nodes.length) return words.t('cycle.begins', { pod });

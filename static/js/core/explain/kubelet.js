@@ -2,7 +2,7 @@
 /** What a kubelet does for a pod, and what a node is. */
 import { startSteps, stepFacts } from '../trace/facts.js';
 import { keyOf } from '../trace/records.js';
-import { lastPart, nodesOf, stepsOf } from '../cluster/objects.js';
+import { shortPod, nodesOf, stepsOf } from '../cluster/objects.js';
 import { isBroken } from '../outcome/index.js';
 import { duration } from '../text/words.js';
 import { asYaml, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
@@ -18,7 +18,7 @@ export function explainKubelet(model, record, words) {
   const detail = record.detail || {};
   const began = steps.get(record.step)?.began;
   const params = {
-    pod: lastPart(record.pod.slice(record.pod.indexOf('/') + 1)),
+    pod: shortPod(record.pod),
     node: record.node,
     image: detail.image || '',
     ip: detail.ip || detail.address || '',

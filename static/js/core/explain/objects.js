@@ -1,7 +1,7 @@
 // @ts-check
 /** One object at this revision: its story, what the last write changed, and all of it as YAML. */
 import { kindOf } from '../trace/records.js';
-import { lastPart, podOf } from '../cluster/objects.js';
+import { shortPod, podOf } from '../cluster/objects.js';
 import { outcomeOf, sayOutcome } from '../outcome/index.js';
 import { difference } from '../text/yaml.js';
 import { duration } from '../text/words.js';
@@ -150,4 +150,4 @@ function proxyRules({ resource, op, namespace, name }) {
 }
 
 /** @param {WriteRecord} write */
-const shortName = (write) => (write.resource === 'pods' ? lastPart(write.name) : write.name);
+const shortName = (write) => (write.resource === 'pods' ? shortPod(write.name) : write.name);

@@ -1,6 +1,6 @@
 // @ts-check
 /** Everything a command caused has come to rest: what became of it, and whose story to read. */
-import { countStages, lastPart, objectsOf, ownerTree, podsOf } from '../cluster/objects.js';
+import { countStages, shortPod, objectsOf, ownerTree, podsOf } from '../cluster/objects.js';
 import { nameOf } from '../request/corridor.js';
 import { outcomeOf, rootOutcome, sayOutcome, sinceOf } from '../outcome/index.js';
 import { kindOf } from '../trace/records.js';
@@ -79,7 +79,7 @@ export function explainRest(model, words) {
                 type: /** @type {'pods'} */ ('pods'),
                 items: pods.slice(0, 12).map((pod) => ({
                   key: pod.key,
-                  text: lastPart(pod.name),
+                  text: shortPod(pod.name),
                   ...podLine(model, pod, words),
                 })),
               },

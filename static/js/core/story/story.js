@@ -5,7 +5,7 @@
  */
 import { ancestry } from './follow.js';
 import { kindOf } from '../trace/records.js';
-import { lastPart } from '../cluster/objects.js';
+import { shortPod } from '../cluster/objects.js';
 import { cycleAt, outcome } from '../cluster/schedule.js';
 import { nameOf, writeOf } from '../request/corridor.js';
 import { duration } from '../text/words.js';
@@ -75,7 +75,7 @@ function opening(chain, made, add) {
     if (!write) continue;
     if (write === made && !open.outside) {
       add(write.t, write.seq, write.rev, 'story.pod', {
-        pod: lastPart(write.name),
+        pod: shortPod(write.name),
         who: open.client,
       });
     } else if (open.parent) {

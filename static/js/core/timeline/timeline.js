@@ -5,7 +5,7 @@
  */
 import { ancestry, cause, trailOf } from '../story/follow.js';
 import { activityOf } from './activity.js';
-import { compareNames } from '../cluster/objects.js';
+import { compareNames, shortPod } from '../cluster/objects.js';
 import { lanesAtRest } from '../trace/facts.js';
 import { lastAtMost, lastRecordAt } from '../trace/index.js';
 import { httpMethod, laneOf, pluralOf } from '../trace/records.js';
@@ -230,8 +230,7 @@ class Draft {
     const { component, key } = /** @type {any} */ (span.open);
     if (component.startsWith('kubelet/')) return;
     const ghost = span.seq > this.seq;
-    const short = key.slice(key.lastIndexOf('/') + 1);
-    const label = component === 'scheduler' ? short.slice(short.lastIndexOf('-') + 1) : 'sync';
+    const label = component === 'scheduler' ? shortPod(key) : 'sync';
     const came = this.cameOf(span);
     this.bar(component, {
       from: span.t,
@@ -260,7 +259,7 @@ class Draft {
 
   /** @param {any} began @param {any} ended */
   stepBar(began, ended) {
-    const short = began.pod.slice(began.pod.lastIndexOf('-') + 1);
+    const short = shortPod(began.pod);
     const ghost = began.seq > this.seq;
     const isOver = ended && ended.seq <= this.seq;
     const came = !isOver ? 'work' : ended.state === 'fail' ? 'deny' : 'allow';

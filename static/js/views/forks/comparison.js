@@ -1,6 +1,6 @@
 // @ts-check
 /** In place of the inspector: what came out otherwise in a fork, to be seen in either cluster. */
-import { lastPart } from '../../core/cluster/objects.js';
+import { shortPod } from '../../core/cluster/objects.js';
 import { byObject, differenceText, originOf } from '../../core/cluster/forks.js';
 import { duration } from '../../core/text/words.js';
 import { h } from '../kit/dom.js';
@@ -74,7 +74,7 @@ const titleOf = (one, { words }, names) => ({
 });
 
 /** @param {Difference} one */
-export const shortName = ({ kind, name }) => (kind === 'Pod' ? lastPart(name) : name);
+export const shortName = ({ kind, name }) => (kind === 'Pod' ? shortPod(name) : name);
 
 /** The name of a node is not broken at its hyphen. @param {string} text */
 const unbroken = (text) =>

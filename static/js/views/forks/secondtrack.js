@@ -1,6 +1,6 @@
 // @ts-check
 /** What is drawn of the cluster that this one is compared with: its bars, thin, and its pods. */
-import { lastPart } from '../../core/cluster/objects.js';
+import { shortPod } from '../../core/cluster/objects.js';
 import { partedNodes, partedPods } from '../../core/timeline/secondtrack.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
@@ -86,7 +86,7 @@ export function elsewhere(
     .filter(([, pod]) => pod.node === node.name)
     .slice(0, ELSEWHERE_MAX)
     .map(([key, { name, seq, first }]) => {
-      const text = words.t('fork.there', { pod: lastPart(name), cluster });
+      const text = words.t('fork.there', { pod: shortPod(name), cluster });
       return h(
         'li.is-parted',
         { key: `there ${key}`, class: first ? 'is-first' : '' },

@@ -4,6 +4,7 @@ import {
   gateRows, rateAt, stillToAsk, ticketOf, ticketStop, writeOf,
 } from '../../core/request/corridor.js';
 import { httpMethod } from '../../core/trace/records.js';
+import { shortPod } from '../../core/cluster/objects.js';
 import { cycleAt } from '../../core/cluster/schedule.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
@@ -475,12 +476,12 @@ function slimText(ctx, model, rate) {
     if (cycle.preemption?.node) return words.t('sched.nextVictims');
     if (cycle.message) return words.t('sched.back');
     if (cycle.phase === 'prebind') return words.t('sched.nextVolumes');
-    return words.t('sched.next', { pod: key.slice(key.lastIndexOf('-') + 1) });
+    return words.t('sched.next', { pod: shortPod(key) });
   }
   if (!model.span) return words.t('map.api.idle');
   const { verb, resource, subresource, name } = model.span.open;
   const what = subresource
-    ? `…/${name.slice(name.lastIndexOf('-') + 1)}/${subresource}`
+    ? `…/${resource === 'pods' ? shortPod(name) : name}/${subresource}`
     : resource.split('.')[0];
   return [
     `${httpMethod(verb)} ${what}`,

@@ -229,7 +229,7 @@ function podList(ctx, node, mine, cycle) {
           'button',
           { title: pod.name, onClick: () => act.selectPod(pod.key) },
           glyph(isBroken(ctx.state, pod.key) ? 'deny' : podGlyph(pod.stage)),
-          shortPod(pod.short),
+          fitting(pod.short),
         ),
       ),
     );
@@ -250,7 +250,7 @@ const baseName = (name) =>
   name.replace(/-[a-z0-9]{5}$/, '').replace(/-(?=\w*\d)[a-z0-9]{7,10}$/, '');
 
 /** @param {string} name */
-const shortPod = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
+const fitting = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
 
 /** The followed pod, or one that is starting. @param {NodeView} node @param {Pod|null} mine */
 const startingOn = (node, mine) =>

@@ -1,7 +1,7 @@
 // @ts-check
 /** Who makes requests: the client, the controllers with cache, queue and worker, the scheduler. */
 import {
-  cacheOf, lanesOf, lastPart, objectsOf, podsOf, queueOf,
+  cacheOf, lanesOf, shortPod, objectsOf, podsOf, queueOf,
 } from '../../core/cluster/objects.js';
 import { nameOf } from '../../core/request/corridor.js';
 import { httpMethod, kindOf, pluralOf } from '../../core/trace/records.js';
@@ -208,7 +208,7 @@ export function schedulerBox(ctx) {
   const { words, state, index, act } = ctx;
   const queue = queueOf(state, 'scheduler');
   const work = index.work(queue.open[queue.open.length - 1]);
-  const pod = work ? lastPart(work.open.key) : '';
+  const pod = work ? shortPod(work.open.key) : '';
   const stuck = podsOf(state).filter((pod) => pod.stuck);
   const text = !work
     ? queue.length

@@ -3,7 +3,6 @@
  * The rollout of a Deployment in place of the nodes: its ReplicaSets side by side, their pods as
  * squares, between them how many must be ready and may be there, and why the last step was taken.
  */
-import { lastPart } from '../../core/cluster/objects.js';
 import { deploymentOf, progressOf, rolloutOf } from '../../core/outcome/rollout.js';
 import { shortPath } from '../../core/text/yaml.js';
 import { writeOf } from '../../core/request/corridor.js';
@@ -133,7 +132,7 @@ function sideView(ctx, side, which, rest) {
       h(
         'button',
         { title: side.name, onClick: () => act.select({ type: 'object', key: side.key }) },
-        side.hash || lastPart(side.name),
+        side.hash || side.name,
       ),
     ),
     h('code.second', { key: `i-${side.key}`, title: side.image }, side.image),

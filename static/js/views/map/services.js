@@ -1,6 +1,6 @@
 // @ts-check
 /** Below the nodes: each service with its address, and its endpoints as discs. */
-import { lastPart } from '../../core/cluster/objects.js';
+import { shortPod } from '../../core/cluster/objects.js';
 import { sentAt, servicesOf } from '../../core/cluster/services.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
@@ -91,7 +91,7 @@ function outLine({ words }, { out, endpoints, selector }) {
       : h('p.second', { key: 'out' }, words.t('services.noPod', { selector }));
   const list = out
     .slice(0, OUT_MAX)
-    .map(({ pod, why }) => `${lastPart(pod)} (${words.t(`services.out.${why}`)})`);
+    .map(({ pod, why }) => `${shortPod(pod)} (${words.t(`services.out.${why}`)})`);
   const more = out.length - list.length;
   if (more) list.push(words.t('map.more', { n: more }));
   return h('p.second', { key: 'out' }, words.t('services.leftOut', { who: list.join(', ') }));
@@ -103,7 +103,7 @@ function sentLine({ words, act }, { port }, /** @type {Sent} */ { span, pod, nod
   const [tone, sign] = !code ? ['hold', 'work'] : isWell ? ['allow', 'allow'] : ['deny', 'deny'];
   const key = pod && code ? 'services.answered' : code ? 'services.refused' : 'services.sent';
   const onClick = () => act.select({ type: 'span', seq: span.seq });
-  const text = words.t(key, { port: String(port), pod: lastPart(pod), node, code, why });
+  const text = words.t(key, { port: String(port), pod: shortPod(pod), node, code, why });
   return h(
     `p.sent.is-${tone}`,
     { key: 'sent', role: 'status' },

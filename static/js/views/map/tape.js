@@ -4,6 +4,7 @@ import { activityOf } from '../../core/timeline/activity.js';
 import { lastRecordAt } from '../../core/trace/index.js';
 import { pluralOf } from '../../core/trace/records.js';
 import { nameOf } from '../../core/request/corridor.js';
+import { shortPod } from '../../core/cluster/objects.js';
 import { ALL_KEYS } from '../../core/commands/commands.js';
 import { h } from '../kit/dom.js';
 
@@ -148,8 +149,8 @@ function tail(write) {
     write.namespace && write.namespace !== 'default' && pluralOf(write.resource) === 'leases'
       ? `${write.namespace}/${write.name}`
       : write.name;
-  const at = name.lastIndexOf('-');
-  return pluralOf(write.resource) === 'pods' && at > 8 ? `…${name.slice(at)}` : name;
+  const end = pluralOf(write.resource) === 'pods' ? shortPod(name) : name;
+  return name.length - end.length > 9 ? `…-${end}` : name;
 }
 
 /** What the request under way would write. @param {Context} ctx */
@@ -171,7 +172,7 @@ function nextCell(ctx) {
     return cell('tape.ifBound', [
       h('b', null, 'pods'),
       h('br', null),
-      `…${pod.slice(pod.lastIndexOf('-'))}`,
+      shortPod(pod),
     ]);
   }
   if (!request) return null;

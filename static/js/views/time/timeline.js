@@ -6,7 +6,7 @@ import {
 } from '../../core/timeline/axis.js';
 import { areasAt, sortLanes, timelineAt } from '../../core/timeline/timeline.js';
 import { crowdCounts } from '../../core/explain/crowd.js';
-import { lastPart } from '../../core/cluster/objects.js';
+import { shortPod } from '../../core/cluster/objects.js';
 import { numberOf } from '../../core/explain/request.js';
 import { duration } from '../../core/text/words.js';
 import { h, remPixels, render } from '../kit/dom.js';
@@ -254,7 +254,7 @@ function crowdLanes(ctx, range) {
     .filter((lane) => !['kubectl', 'apiserver', 'etcd'].includes(lane.id))
     .flatMap((lane) => lane.bars);
   return {
-    lanes: [...lanes, { id: pod.key, name: lastPart(pod.name), bars, marks: [], on: true }],
+    lanes: [...lanes, { id: pod.key, name: shortPod(pod.name), bars, marks: [], on: true }],
     arrows: [],
   };
 }
@@ -268,7 +268,7 @@ function tools(ctx, range) {
   const number = request ? numberOf(ctx.index, request) : 0;
   const follow = player.follow.pod;
   const what = follow
-    ? say(words, 'time.following', { name: lastPart(follow) })
+    ? say(words, 'time.following', { name: shortPod(follow) })
     : ctx.focus === 'crowd'
       ? words.t('time.grouped', {
           pods: crowdCounts(ctx.state).made,
