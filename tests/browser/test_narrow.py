@@ -66,7 +66,7 @@ def test_the_field_that_finds_leaves_its_chips_and_lanes_where_they_are_seen(loo
 def test_a_manifest_is_sent_and_its_end_is_read_on_a_phone(look: Look) -> None:
     sight = look(PHONE)
     sight.send(asking.deployment("phone", 1))
-    sight.says(sight.headline, "1 of 1 pods are ready")
+    sight.says(sight.headline, "1 of 1 pod is ready")
     sight.button("Speed max").click()
     expect(sight.button("×10")).to_be_in_viewport(ratio=1)
 

@@ -240,7 +240,7 @@ test('a conflict of a controller is everyday work and no refusal', () => {
   const model = { ...at('full', seq), state, current: currentAt(index, {}, seq) };
   assert.equal(
     said(model).title,
-    'Somebody wrote in between, so deployment will read again and try once more.',
+    'The deployment controller will read again and try once more: somebody wrote in between.',
   );
   assert.match(said(model, 'zh').title, /期间有别人写入/);
   const { lanes } = timelineAt(index, {}, history.last, { from: 0, to: 1e12 });
@@ -287,7 +287,7 @@ test('binding says what it does, a store names its call, a kubelet is no control
     return said({ ...model, index: known, current: currentAt(known, {}, seq) }).title;
   };
   const etcd = must(bind.records.find((one) => one.kind === 'gate' && one.gate === 'etcd'));
-  assert.match(title(bind.seq), /^scheduler asks for nginx-\S+ to be bound to the node it chose/);
+  assert.match(title(bind.seq), /^The scheduler asks for nginx-\S+ to be bound to the node it chose/);
   assert.match(
     title(etcd.seq),
     /^Stored by GuaranteedUpdate: the pod’s nodeName is node-\d now\. This is revision \d+\.$/,

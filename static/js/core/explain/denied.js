@@ -10,6 +10,7 @@ import { classText, whatBlocks } from './request.js';
 import { authorizerBlocks, readFrom, reasons } from './reasons.js';
 import { stepBlocks } from './steps.js';
 import { classOf } from '../trace/startup.js';
+import { whoAsks } from './who.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -39,13 +40,13 @@ export function explainDenied(model, span, row, record, crumb, words) {
   const isAuthorization = row.gate === 'authorization';
   const ordinary = isOrdinary(span, record);
   const title = ordinary
-    ? words.t('again.title', { client: open.client })
+    ? words.t('again.title', { who: whoAsks(open, words) })
     : titleOf(row, record, params, words);
   const message = detail.message || close?.message || record.why || '';
   const why = isAuthorization
     ? authorizationWhy(detail, params, words)
     : otherWhy(model, row, record, message, words);
-  if (ordinary) why.unshift(p(words, 'again.why', { client: open.client }));
+  if (ordinary) why.unshift(p(words, 'again.why', { who: whoAsks(open, words) }));
   const what = isAuthorization ? [] : whatBlocks(model, span, row.gate, words);
   const tabs = [whyTab(words, why, what)];
   if (isAuthorization) tabs.push(tab(words, 'rules', ruleBlocks(detail, words)));

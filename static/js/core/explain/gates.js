@@ -3,7 +3,7 @@
 import { gateSource, gatesOf, pluginSource } from '../trace/facts.js';
 import { kindOf, pluralOf } from '../trace/records.js';
 import { difference, patchLines } from '../text/yaml.js';
-import { gateRows, nameOf, STOPPED, writeOf } from '../request/corridor.js';
+import { gateRows, nameOf, STOPPED, UNNAMED, writeOf } from '../request/corridor.js';
 import { admissionOrder, classOf } from '../trace/startup.js';
 import { askedBlocks } from './asked.js';
 import { code, explanation, h, json, facts, p, said, sourceText, tab, whyTab } from './blocks.js';
@@ -11,6 +11,7 @@ import { explainDenied } from './denied.js';
 import { reasons } from './reasons.js';
 import { classText, crumb, formBlocks, objectBlocks, requestFacts, whatBlocks } from './request.js';
 import { stepBlocks } from './steps.js';
+import { whoAsks, whoIs } from './who.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -83,8 +84,8 @@ function paramsOf(model, span, row, record) {
     verb: open.verb,
     resource: open.subresource ? `${open.resource}/${open.subresource}` : open.resource,
     kind: open.subresource === 'binding' ? 'Binding' : kindOf(open.resource),
-    what: open.subresource || pluralOf(open.resource),
-    client: open.client,
+    what: open.subresource || pluralOf(open.resource) || open.path,
+    subresource: open.subresource || '',
     name: nameOf(model.index, span),
     namespace: open.namespace,
     asked: row.plugins.reduce(
@@ -250,20 +251,17 @@ export function explainRequest(model, span, words) {
   const open = /** @type {any} */ (span.open);
   const write = writeOf(span);
   const params = paramsOf(model, span, rows.at(-1) || UNKNOWN, null);
-  const isBinding = open.subresource === 'binding';
-  const key = close
-    ? close.code >= 400
-      ? 'request.failed'
-      : write
-        ? `request.${write.op}`
-        : 'request.read'
-    : isBinding
-      ? 'request.binds'
-      : 'request.begins';
-  const what = { ...params, rev: String(write?.rev || ''), code: String(close?.code || '') };
+  const isBound = open.subresource === 'binding' && close && write;
+  const key = close ? answerKey(close, write) : askKey(open, params.name);
+  const what = {
+    ...params,
+    who: whoAsks(open, words),
+    rev: String(write?.rev || ''),
+    code: String(close?.code || ''),
+  };
   return explanation({
     crumb: crumb(model, span, '', words),
-    title: words.t(isBinding && close && write ? 'request.bound' : key, what),
+    title: words.t(isBound ? 'request.bound' : key, what),
     tabs: [
       whyTab(words, answeredBlocks(model, span, write, words), requestFacts(model, span, words)),
       tab(words, 'steps', stepBlocks(model, span, '', words)),
@@ -278,6 +276,20 @@ export function explainRequest(model, span, words) {
   });
 }
 
+/** @param {any} close @param {any} write */
+function answerKey(close, write) {
+  if (close.code >= 400) return 'request.failed';
+  return write ? `request.${write.op}` : 'request.read';
+}
+
+/** @param {any} open @param {string} name */
+function askKey({ subresource }, name) {
+  if (subresource === 'binding') return 'request.binds';
+  if (!name) return 'request.beginsAll';
+  if (name === UNNAMED) return 'request.beginsNew';
+  return subresource ? 'request.beginsPart' : 'request.begins';
+}
+
 /** @param {Model} model @param {Span} span @param {any} write @param {Words} words */
 function answeredBlocks(model, span, write, words) {
   const close = /** @type {any} */ (span.close);
@@ -286,7 +298,7 @@ function answeredBlocks(model, span, write, words) {
   const maker = model.index.spans.get(span.parent);
   if (maker && maker.type === 'work') {
     const { component, key } = /** @type {any} */ (maker.open);
-    blocks.push(p(words, 'request.maker', { component, key }));
+    blocks.push(p(words, 'request.maker', { who: whoIs(component, words), key }));
   }
   if (!write) {
     const none = close ? 'request.nothing' : 'request.arrived';

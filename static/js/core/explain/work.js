@@ -9,6 +9,7 @@ import { outcomeOf, sayOutcome } from '../outcome/index.js';
 import { duration } from '../text/words.js';
 import { informerBlocks } from './informers.js';
 import { explanation, facts, h, json, p, said, sourceText, tab, whyTab } from './blocks.js';
+import { whoIs } from './who.js';
 
 /** @typedef {import('./index.js').Model} Model */
 /** @typedef {import('./index.js').Block} Block */
@@ -82,14 +83,6 @@ function informersTab(
 ) {
   const blocks = informerBlocks(model, component, work, words);
   return blocks.length ? [tab(words, 'informers', blocks)] : [];
-}
-
-/** A component as the subject of a sentence. @param {string} component @param {Words} words */
-function whoIs(component, words) {
-  if (component.startsWith('kubelet/'))
-    return words.t('who.kubelet', { node: component.slice('kubelet/'.length) });
-  if (component === 'scheduler') return words.t('who.scheduler');
-  return words.t(isController(component) ? 'who.controller' : 'who.other', { component });
 }
 
 /**

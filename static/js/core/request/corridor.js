@@ -157,6 +157,9 @@ export function ticketOf(index, span, rows, seq = Infinity) {
   };
 }
 
+/** What stands for a name that nothing tells of. */
+export const UNNAMED = '?';
+
 /** A name that is not given yet is told by its maker's, with a question mark. */
 export function nameOf(/** @type {Index|null} */ index, /** @type {Span} */ span, seq = Infinity) {
   const { name, verb } = /** @type {any} */ (span.open);
@@ -165,7 +168,7 @@ export function nameOf(/** @type {Index|null} */ index, /** @type {Span} */ span
   if (given) return given;
   const maker = index?.spans.get(span.parent);
   const key = maker && maker.type === 'work' ? /** @type {any} */ (maker.open).key : '';
-  return key ? `${key.slice(key.indexOf('/') + 1)}-?` : '?';
+  return key ? `${key.slice(key.indexOf('/') + 1)}-?` : UNNAMED;
 }
 
 /**

@@ -8,7 +8,7 @@ import { thingOf } from './film.js';
 import { componentOf } from '../trace/facts.js';
 import { writeOf } from '../request/corridor.js';
 import { keyOf, kindOf, objectKey } from '../trace/records.js';
-import { lastPart } from '../cluster/objects.js';
+import { shortPod } from '../cluster/objects.js';
 
 /** @typedef {import('../trace/index.js').Index} Index */
 /** @typedef {import('../trace/index.js').Span} Span */
@@ -188,13 +188,12 @@ function paramsOf(index, root, record) {
   return {
     pod: pod && keyOf('pods', pod),
     params: {
-      client: (command.client || '').split(/[/ ]/)[0],
       verb: command.verb,
       kind: kindOf(command.resource),
       rev: String(own.rev || ''),
       component,
       node: component.startsWith('kubelet/') ? component.slice('kubelet/'.length) : own.node || '',
-      pod: lastPart(pod.slice(pod.indexOf('/') + 1)),
+      pod: shortPod(pod),
     },
   };
 }

@@ -16,9 +16,9 @@ export default {
   'chapter.state.next': 'not yet',
   'chapter.state.failed': 'failed',
   'chapter.ask': 'Ask',
-  'chapter.ask.text': '{client} asks the API server to {verb} a {kind}; each gate looks at it.',
+  'chapter.ask.text': '{who} asks the API server to {verb} a {kind}; each gate looks at it.',
   'chapter.ask.done':
-    '{client} asked the API server to {verb} a {kind}, and every gate let it pass.',
+    '{who} asked the API server to {verb} a {kind}, and every gate let it pass.',
   'chapter.ask.failed': 'The API server refused to {verb} the {kind}: {code} {reason}.',
   'chapter.store': 'Store',
   'chapter.store.text': 'etcd writes revision {rev}, and whoever watches wakes up.',

@@ -2,6 +2,7 @@
 /** The chapters of the command on view, as segments above the time axis. */
 import { begunAt, chapterAt, chaptersOf, toCome } from '../../core/story/chapters.js';
 import { endOf } from '../../core/story/chapterends.js';
+import { whoAsks } from '../../core/explain/who.js';
 import { sayOutcome } from '../../core/outcome/index.js';
 import { kindOf } from '../../core/trace/records.js';
 import { h } from '../kit/dom.js';
@@ -23,7 +24,8 @@ export function chapterOf({ words, whole, index, current, state, clock }) {
   const key = `chapter.${id}.text`;
   const plan = end ? end.key : words.has(key) ? key : 'chapter.other.text';
   const text = end?.about ? sayOutcome(end.about, words, clock) : '';
-  const params = { ...here.chapter.params, text, ...end?.params };
+  const who = whoAsks(/** @type {any} */ (whole.spans.get(root)?.open), words);
+  const params = { ...here.chapter.params, who, text, ...end?.params };
   return { ...here, name: nameOf(words, id), text: words.t(plan, params) };
 }
 

@@ -1,0 +1,25 @@
+// @ts-check
+/** Who does something, as the subject of a sentence: a component, or the program of a user. Pure. */
+import { isController } from '../cluster/objects.js';
+
+/** @typedef {import('../text/words.js').Words} Words */
+
+const PROGRAM = /[/ (]/; // "kubectl/v1.33.2 (linux/amd64) kubernetes/…"
+
+/** @param {string} component @param {Words} words */
+export function whoIs(component, words) {
+  if (component.startsWith('kubelet/'))
+    return words.t('who.kubelet', { node: component.slice('kubelet/'.length) });
+  if (component === 'scheduler') return words.t('who.scheduler');
+  return words.t(isController(component) ? 'who.controller' : 'who.other', { component });
+}
+
+/**
+ * Whoever sent a request: inside the cluster a component, outside of it a program.
+ * @param {{client: string, outside?: boolean}} open @param {Words} words
+ */
+export function whoAsks({ client, outside }, words) {
+  if (client === 'page') return words.t('who.page');
+  if (!outside) return whoIs(client, words);
+  return words.t('who.other', { component: client.split(PROGRAM, 1)[0] || 'client' });
+}
