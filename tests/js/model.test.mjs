@@ -287,7 +287,7 @@ test('binding says what it does, a store names its call, a kubelet is no control
     return said({ ...model, index: known, current: currentAt(known, {}, seq) }).title;
   };
   const etcd = must(bind.records.find((one) => one.kind === 'gate' && one.gate === 'etcd'));
-  assert.match(title(bind.seq), /^The scheduler asks for nginx-\S+ to be bound to the node it chose/);
+  assert.match(title(bind.seq), /^The scheduler asks for nginx-\S+ to be bound to the node it ch/);
   assert.match(
     title(etcd.seq),
     /^Stored by GuaranteedUpdate: the pod’s nodeName is node-\d now\. This is revision \d+\.$/,

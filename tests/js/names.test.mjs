@@ -51,7 +51,8 @@ for (const story of STORIES) {
       const { title } = explain(model, wordsFor('en'));
       const inside = 'The [a-z-]+ controller|The scheduler|The kubelet on \\S+';
       const who = open.outside ? '[A-Za-z]\\S*|This page' : inside;
-      const what = ` asks (to ${open.verb} (a |the \\w+ of )?\\w+( \\S+)?|for \\S+ to be bound .+)\\.$`;
+      const object = '(a |the \\w+ of )?\\w+( \\S+)?';
+      const what = ` asks (to ${open.verb} ${object}|for \\S+ to be bound .+)\\.$`;
       assert.match(title, new RegExp(`^(${who})${what}`));
       told += 1;
     }

@@ -1,5 +1,5 @@
 // @ts-check
-/** Who does something, as the subject of a sentence: a component, or the program of a user. Pure. */
+/** Who does something, as the subject of a sentence: a component or somebody's program. Pure. */
 import { isController } from '../cluster/objects.js';
 
 /** @typedef {import('../text/words.js').Words} Words */

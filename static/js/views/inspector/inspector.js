@@ -9,7 +9,7 @@ import { faultView } from './faults.js';
 import { formsView } from './forms.js';
 import { objectMenu } from './objectmenu.js';
 import { chapterOf } from '../time/chapters.js';
-import { piecesOf, say } from '../kit/parts.js';
+import { breakable, named, piecesOf, say } from '../kit/parts.js';
 import { proxyView } from './proxy.js';
 import { questions } from '../begin/questions.js';
 import { findings } from '../time/find.js';
@@ -126,26 +126,18 @@ function chapterLine(ctx) {
   const here = ctx.ui.selected || ctx.focus === 'crowd' ? null : chapterOf(ctx);
   if (!here) return null;
   const crumb = ctx.words.t('chapter.crumb', { at: here.at + 1, of: here.of, name: here.name });
-  const text = explained([{ text: here.text, as: '' }], ctx.words);
+  const text = headline(here.text, ctx.words);
   return h('div.chapter', null, h('b', null, crumb), ' ', h('span', null, text));
 }
 
 /**
- * With its words explained; a very long name breaks where its words begin.
+ * With its words explained; a name breaks only where a line has no room for it.
  * @param {string} title @param {import('../../core/text/words.js').Words} words
  */
 const headline = (title, words) =>
   explained([{ text: title, as: '' }], words).map((part) =>
-    typeof part === 'string' ? breakable(part) : part,
+    typeof part === 'string' ? named(part) : part,
   );
-
-/** @param {string} text */
-function breakable(text) {
-  return text
-    .split(/(\w{20,})/)
-    .flatMap((word, at) => (at % 2 ? word.split(/(?<=[a-z])(?=[A-Z])/) : [word]))
-    .map((part, i) => (i ? [h('wbr', null), part] : part));
-}
 
 /** A path is code, a sentence is not. @param {string} source */
 function sourceView(source) {
@@ -259,7 +251,7 @@ export function blockView(ctx, block, i) {
       return h(
         'dl.facts',
         { key },
-        block.rows.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]),
+        block.rows.map(([name, value]) => [h('dt', null, name), h('dd', null, breakable(value))]),
       );
     case 'table':
       return table(block, key);

@@ -36,6 +36,28 @@ export function piecesOf(pieces) {
   return pieces.map((piece) => (piece.as ? h(piece.as, null, piece.text) : piece.text));
 }
 
+// a name with hyphens, such as node-2, with what ends a sentence, and a number with its unit
+const NAME =
+  /([\w.:/]+(?:-[\w.:/?]+)+[,.;:?。，：；？]*|\d[\d.]* (?:µs|ms|s|min)(?!\w)[,.。，]?)/;
+const LONG = /([^\s]{20,})/;
+const PART = /(?<=[a-z])(?=[A-Z])|(?<=[/:])(?=\w)/;
+
+/**
+ * A name with hyphens moves to the next line as a whole, unless it is longer than that.
+ * @param {string} text
+ */
+export const named = (text) =>
+  text
+    .split(NAME)
+    .map((part, at) => (at % 2 ? h('span.named', null, breakable(part)) : breakable(part)));
+
+/** Long words break where their parts begin. @param {string} text */
+export const breakable = (text) =>
+  text
+    .split(LONG)
+    .flatMap((part, at) => (at % 2 ? part.split(PART) : [part]).filter(Boolean))
+    .map((part, at) => (at ? [h('wbr', null), part] : part));
+
 /**
  * Four slots of a queue, and a number when more wait.
  * @param {Words} words @param {number} queued @param {number} work
