@@ -41,6 +41,7 @@ class Stage(NamedTuple):
     since: int
     default: bool
     locked: bool = False
+    gone: bool = False  # unknown again
 
 
 class Span(NamedTuple):
@@ -54,8 +55,9 @@ class Span(NamedTuple):
 
 
 def stage(stages: tuple[Stage, ...], release: Release) -> Stage | None:
-    """The stage of a gate in a release; None in one before the gate."""
-    return next((stage for stage in reversed(stages) if stage.since <= release.minor), None)
+    """The stage of a gate in a release; None in one before the gate, or after it."""
+    last = next((stage for stage in reversed(stages) if stage.since <= release.minor), None)
+    return None if last is None or last.gone else last
 
 
 @functools.cache
@@ -104,6 +106,7 @@ GATES: Mapping[str, tuple[Stage, ...]] = {
     "DeclarativeValidation": _on(33, Stage(36, True, locked=True)),
     "DeclarativeValidationTakeover": (Stage(33, False), Stage(37, False, locked=True)),
     "DetectCacheInconsistency": _on(34),
+    "Initializers": (Stage(7, False), Stage(14, False, gone=True)),
     "KMSv1": _on(0, Stage(29, False)),
     "ListFromCacheSnapshot": _off(33, 34),
     "MutatingAdmissionPolicy": _off(32, 36),
@@ -168,6 +171,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "MatchLabelKeysInPodAffinity": Span(31),
     "MaxReplicasReworded": Span(36),  # of an autoscaler
     "MaxUnavailableStatefulSet": NOT_YET,
+    "MetadataInitializers": Span(7, 13),  # objects say who has to initialize them
     "MutableCSINodeAllocatableCount": Span(35),
     "NodeAffinityValuesValidated": Span(33),
     "PodCIDRsToldOnce": Span(33),

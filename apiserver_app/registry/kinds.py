@@ -9,7 +9,11 @@ from collections.abc import Sequence
 
 from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.releases import DEFAULT, Release
-from apiserver_app.registry.admissionregistration import admissionpolicy, webhookconfiguration
+from apiserver_app.registry.admissionregistration import (
+    admissionpolicy,
+    initializerconfiguration,
+    webhookconfiguration,
+)
 from apiserver_app.registry.apiextensions import customresourcedefinition
 from apiserver_app.registry.apiregistration import apiservice
 from apiserver_app.registry.apps import (
@@ -70,6 +74,10 @@ KINDS: tuple[tuple[str, type[Strategy]], ...] = (
     ("secrets", secret.SecretStrategy),
     ("serviceaccounts", serviceaccount.ServiceAccountStrategy),
     ("services", service.ServiceStrategy),
+    (
+        "initializerconfigurations.admissionregistration.k8s.io",
+        initializerconfiguration.InitializerConfigurationStrategy,
+    ),
     (
         "mutatingwebhookconfigurations.admissionregistration.k8s.io",
         webhookconfiguration.WebhookConfigurationStrategy,

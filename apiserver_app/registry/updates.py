@@ -46,6 +46,7 @@ _PARTS = {
         "flowschemas.flowcontrol.apiserver.k8s.io",
         "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
     ),
+    "VXVX": ("initializerconfigurations.admissionregistration.k8s.io",),
     "VXUX": ("replicationcontrollers", "networkpolicies.networking.k8s.io"),
     "VsVX": ("persistentvolumes", "csinodes.storage.k8s.io"),
     "VVX": ("volumeattachments.storage.k8s.io",),

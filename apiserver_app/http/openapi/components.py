@@ -56,6 +56,10 @@ class Definitions:
         self._raw: dict[str, msgspec.Raw] = {}
         for path in published.paths_of(version):
             self._raw |= msgspec.json.decode(path.read_bytes(), type=_Document).defs
+        if version.has("MetadataInitializers"):
+            metadata = self.load(published.OBJECT_META)
+            metadata["properties"]["initializers"] = published.INITIALIZERS
+            self._raw[published.OBJECT_META] = msgspec.Raw(orjson.dumps(metadata))
 
     def __contains__(self, name: str) -> bool:
         return name in self._raw

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from apiserver_app.machinery import releases
 from apiserver_app.machinery.releases import Release
 
+INITIALIZERS = "Initializers"
 MUTATING_POLICY = "MutatingAdmissionPolicy"
 SPLIT_STREAMS = "PodLogsQuerySplitStreams"
 TOPOLOGY_LABELS = "PodTopologyLabelsAdmission"
@@ -25,7 +26,7 @@ class GateError(ValueError):
     """A gate that cannot be set to the value; the message is upstream's."""
 
 
-SWITCHING = (MUTATING_POLICY, SPLIT_STREAMS, TOPOLOGY_LABELS, UNSAFE_DELETION)
+SWITCHING = (INITIALIZERS, MUTATING_POLICY, SPLIT_STREAMS, TOPOLOGY_LABELS, UNSAFE_DELETION)
 
 
 def switched(pairs: Iterable[str], version: Release) -> frozenset[str]:

@@ -89,6 +89,10 @@ OLD: tuple[GroupVersion, ...] = (
         "settings.k8s.io", "v1alpha1", f"{API}.settings.v1alpha1",
         "podpresets | PodPreset | ns", 6, 19, default=False,
     ),
+    GroupVersion(
+        "admissionregistration.k8s.io", "v1alpha1", f"{API}.admissionregistration.v1alpha1",
+        "initializerconfigurations | InitializerConfiguration | -", 7, 13, default=False,
+    ),
 )  # fmt: skip
 
 GONE = frozenset(  # (group, version, plural)
@@ -96,7 +100,11 @@ GONE = frozenset(  # (group, version, plural)
     for old in OLD
     for line in old.lines.strip().splitlines()
 )
-WITHOUT_SUCCESSOR = ("podsecuritypolicies.policy", "podpresets.settings.k8s.io")
+WITHOUT_SUCCESSOR = (
+    "podsecuritypolicies.policy",
+    "podpresets.settings.k8s.io",
+    "initializerconfigurations.admissionregistration.k8s.io",
+)
 # fields that became required with the newer version only, by what they are fields of
 LENIENT: dict[str, tuple[str, ...]] = {
     f"{API}.apps.v1.DaemonSetSpec": ("selector",),

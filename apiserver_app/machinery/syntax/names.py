@@ -54,6 +54,15 @@ def dns1123_subdomain_errors(value: str) -> list[str]:
     return messages
 
 
+def fully_qualified_error(name: str) -> str:
+    """What keeps a name from being fully qualified, as `hook.example.com`; empty when it is."""
+    messages = dns1123_subdomain_errors(name)
+    if messages:
+        return ",".join(messages)
+    few = name.count(".") < 2
+    return "should be a domain with at least three segments separated by dots" if few else ""
+
+
 def search_domain_errors(value: str) -> list[str]:
     """A subdomain whose labels may begin with an underscore and have some inside."""
     messages = [too_long(SUBDOMAIN_LENGTH)] if size(value) > SUBDOMAIN_LENGTH else []

@@ -22,6 +22,9 @@ from apiserver_app.machinery.releases import Release
 _PREFIX = "#/$defs/"
 _PUBLISHED_SINCE = Release(25)  # what versions before it had and it has not is described here
 _OLD = pathlib.Path(__file__).with_name("data") / "old_definitions.json"
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+# the field that metadata has in the versions with MetadataInitializers
+INITIALIZERS = {"$ref": f"{_PREFIX}io.k8s.apimachinery.pkg.apis.meta.v1.Initializers"}
 
 
 class Prop(msgspec.Struct, gc=False, omit_defaults=True):
@@ -71,6 +74,10 @@ class Definitions:
             document = msgspec.json.decode(path.read_bytes(), type=_Document)
             self._packed |= {name: encode(prop) for name, prop in document.defs.items()}
         self._unpack = msgspec.msgpack.Decoder(Prop).decode
+        metadata = self.get(OBJECT_META)
+        if metadata is not None and metadata.properties and version.has("MetadataInitializers"):
+            metadata.properties["initializers"] = msgspec.convert(INITIALIZERS, Prop)
+            self._packed[OBJECT_META] = encode(metadata)
 
     def __contains__(self, name: object) -> bool:
         return name in self._packed

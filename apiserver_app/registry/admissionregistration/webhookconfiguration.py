@@ -141,11 +141,8 @@ def _name(name: str, path: str, errs: list[FieldError]) -> None:
     if not name:
         errs.append(errors.required(path))
         return
-    messages = names.dns1123_subdomain_errors(name)
-    if messages:
-        errs.append(errors.invalid_value(path, name, ",".join(messages)))
-    elif name.count(".") < 2:
-        text = "should be a domain with at least three segments separated by dots"
+    text = names.fully_qualified_error(name)
+    if text:
         errs.append(errors.invalid_value(path, name, text))
 
 

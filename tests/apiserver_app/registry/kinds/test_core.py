@@ -19,9 +19,12 @@ def test_every_registered_kind_is_served_and_registered_once() -> None:
     keys = [key for key, _ in registered.KINDS]
 
     assert len(keys) == len(set(keys))
-    newest = resources.resources(Release(37), (("api/all", "true"),))
-    made = registered.strategies(newest)
+    newest, old = (
+        registered.strategies(resources.resources(Release(minor), (("api/all", "true"),)))
+        for minor in (37, 13)
+    )
     for key in keys:
+        made = old if key.startswith("initializerconfigurations.") else newest
         [strategy, *_] = [one for one in made.values() if one.info.key == key]
         assert type(strategy) is not Strategy
 

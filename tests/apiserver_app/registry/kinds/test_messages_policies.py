@@ -291,6 +291,7 @@ def test_who_may_be_updated_without_a_revision_or_created_by_a_put() -> None:
     made = {key for key, one in registered.KINDS if one.create_on_update}
 
     assert conditional == {
+        f"initializerconfigurations.{GROUP}",
         f"mutatingwebhookconfigurations.{GROUP}",
         f"validatingwebhookconfigurations.{GROUP}",
         f"validatingadmissionpolicies.{GROUP}",
