@@ -20,6 +20,7 @@ from typing import NamedTuple
 import msgspec
 import orjson
 
+from apiserver_app.apis import initializers
 from apiserver_app.etcd import mvcc
 from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import CompactedError
@@ -39,8 +40,8 @@ from apiserver_app.registry.watchcache import Selects, WatchCache
 _METADATA = tuple(
     """
     name generateName namespace selfLink uid resourceVersion generation creationTimestamp
-    deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers
-    managedFields
+    deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences initializers
+    finalizers managedFields
     """.split()
 )
 ORDERS_MAX = 1024
@@ -64,13 +65,14 @@ class Selection(msgspec.Struct):
     namespace: str = ""
     labels: labels.Selector | None = None
     fields: fields.FieldSelector | None = None
+    initialized: bool = False  # leaves out what waits for initializers
 
     def selects(self, strategy: Strategy) -> Selects | None:
         """A predicate on objects; None if all objects match."""
         by_label = self.labels if self.labels is not None and not self.labels.empty else None
         by_field = self.fields if self.fields is not None and not self.fields.empty else None
         if by_label is None and by_field is None:
-            return None
+            return _initialized if self.initialized else None
 
         def selects(obj: Object) -> bool:
             if by_label is not None and not by_label.matches(meta.labels_of(obj)):
@@ -79,7 +81,7 @@ class Selection(msgspec.Struct):
                 lambda path: strategy.selectable_value(obj, path)
             )
 
-        return selects
+        return _both(_initialized, selects) if self.initialized else selects
 
     def key(self, info: ResourceInfo) -> str:
         """The key of the only object that can match, if the field selector names it.
@@ -422,6 +424,14 @@ def decode_token(token: str, prefix: str) -> tuple[int, str]:
 
 def _bad_token(message: str) -> errors.ApiError:
     return errors.bad_request(f"invalid continue token: continue key is not valid: {message}")
+
+
+def _initialized(obj: Object) -> bool:
+    return not initializers.uninitialized(obj)
+
+
+def _both(first: Selects, second: Selects) -> Selects:
+    return lambda obj: first(obj) and second(obj)
 
 
 def _key(entry: Entry) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from apiserver_app.apis import initializers
 from apiserver_app.etcd import mvcc
 from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import CompactedError
@@ -145,6 +146,7 @@ class WatchCache:
         # keys whose values do not decode: they were written to etcd past the API server
         self.unreadable: dict[str, None] = {}
         self.names_unreadable = False  # the errors say which: AllowUnsafeMalformedObjectDeletion
+        self.hides_uninitialized = False  # keeps none that wait for initializers: Initializers
         self._changed: dict[str, int] = {}
         self._marks: dict[str, list[Mark]] = {}
         self._lists: dict[str, tuple[int, tuple[Object, ...]]] = {}
@@ -169,7 +171,8 @@ class WatchCache:
                 if obj is None:
                     self.unreadable[entry.key] = None
                     continue
-                self._objects.setdefault(storage, {})[entry.key] = obj
+                if not self._hides(obj):
+                    self._objects.setdefault(storage, {})[entry.key] = obj
                 if storage == "pods" and _node(obj):
                     self._pods_on.setdefault(_node(obj), {})[entry.key] = obj
                 self._changed[storage] = max(self._changed.get(storage, 0), entry.mod_revision)
@@ -361,7 +364,7 @@ class WatchCache:
             return
         if storage not in _UNDECODED:
             objects = self._objects.setdefault(storage, {})
-            if change.type == DELETED:
+            if change.type == DELETED or self._hides(change.obj):
                 objects.pop(change.key, None)
             else:
                 objects[change.key] = change.obj
@@ -370,6 +373,9 @@ class WatchCache:
         self._changed[storage] = change.revision
         self._keep(change)
         self._deliver(change)
+
+    def _hides(self, obj: Object) -> bool:
+        return self.hides_uninitialized and initializers.uninitialized(obj)
 
     def _keep(self, change: Change) -> None:
         self.window.append(change)

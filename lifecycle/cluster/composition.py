@@ -121,11 +121,12 @@ class Cluster:
         self.recorder = Recorder(self.kernel, epoch=state.epoch, seq=state.seq)
         self.store = mvcc.Store(backend)
         self.store.recover(state.revision, state.compacted, state.leases)
-        self.features = features.switched(inputs.flags.feature_gates, self.version)
+        self.features = configured.features_of(inputs.flags, self.version)
         served_versions = runtimeconfig.parse(inputs.flags.runtime_config, self.version)
         self.resources = kinds.Resources(self.version, served_versions)
         self.cache = watchcache.WatchCache(self.store, self.resources.all, self.recorder)
         self.cache.names_unreadable = features.UNSAFE_DELETION in self.features
+        self.cache.hides_uninitialized = features.INITIALIZERS in self.features
         self.tokens = authenticators.signer(inputs.flags, inputs.service_account_key)
         key = inputs.service_account_key
         self._issuer = issuer.Issuer(key)

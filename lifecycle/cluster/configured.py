@@ -16,9 +16,11 @@ from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.flags import Flags
 from apiserver_app.machinery.kernel import Kernel
+from apiserver_app.machinery.kinds import features
 from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.probe import Probe
+from apiserver_app.machinery.releases import Release
 
 
 def authorization(given: Flags) -> authz_config.Options:
@@ -39,16 +41,14 @@ def authorization(given: Flags) -> authz_config.Options:
 def admission(
     given: Flags,
     resources: Resources,
-    features: frozenset[str],
+    on: frozenset[str],
     make_namespace: Callable[[str], Awaitable[None]],
     write_quota: Callable[[Object], Awaitable[None]],
     kernel: Kernel,
 ) -> tuple[Plugin, ...]:
     """The admission plugins that the version and the flags ask for."""
     version = resources.version
-    only = given.admission_control or None
-    enable = given.enable_admission_plugins if only is None else ()
-    names = plugins.enabled(version, enable, given.disable_admission_plugins, only, features)
+    names = _plugins(given, version, on)
 
     def resource_of(version: str, kind: str) -> ResourceInfo | None:
         return resources.by_gvk(*version.rpartition("/")[::2], kind)
@@ -64,6 +64,20 @@ def admission(
         ),
         names,
     )
+
+
+def features_of(given: Flags, version: Release) -> frozenset[str]:
+    """The feature gates that are on. The plugin Initializers switches its own on, as upstream."""
+    on = features.switched(given.feature_gates, version)
+    has_plugin = "Initializers" in _plugins(given, version, on)
+    return on | {features.INITIALIZERS} if has_plugin else on
+
+
+def _plugins(given: Flags, version: Release, on: frozenset[str]) -> tuple[str, ...]:
+    """The names of the admission plugins that run."""
+    only = given.admission_control or None
+    enable = given.enable_admission_plugins if only is None else ()
+    return plugins.enabled(version, enable, given.disable_admission_plugins, only, on)
 
 
 def audit(

@@ -28,6 +28,7 @@ from apiserver_app.admission.plugins.access.owner_references import (
 from apiserver_app.admission.plugins.access.service_account import ServiceAccount
 from apiserver_app.admission.plugins.always import AlwaysAdmit, AlwaysDeny
 from apiserver_app.admission.plugins.default_class import DefaultIngressClass, DefaultStorageClass
+from apiserver_app.admission.plugins.dynamic.initializers import Initializers
 from apiserver_app.admission.plugins.dynamic.mutating_policy import MutatingAdmissionPolicy
 from apiserver_app.admission.plugins.dynamic.validating_policy import ValidatingAdmissionPolicy
 from apiserver_app.admission.plugins.dynamic.webhooks import (
@@ -134,6 +135,7 @@ PLUGINS: tuple[Row, ...] = (
     Row(PodTopologyLabels, Release(33), Release(33), gate=features.TOPOLOGY_LABELS),
     Row(MutatingAdmissionPolicy, Release(32), Release(32), gate=features.MUTATING_POLICY),
     Row(MutatingAdmissionWebhook, Release(9), Release(9)),
+    Row(Initializers, Release(7), None, until=Release(14)),
     Row(ValidatingAdmissionPolicy, Release(30), Release(30)),
     Row(ValidatingAdmissionWebhook, Release(9), Release(9)),
     Row(ResourceQuota, ALWAYS, ALWAYS),

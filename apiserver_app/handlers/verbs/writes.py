@@ -28,6 +28,7 @@ from apiserver_app.handlers.verbs import (
     conversions,
     deletes,
     fieldowners,
+    initialization,
     rest,
 )
 from apiserver_app.machinery import client, errors, meta
@@ -163,6 +164,7 @@ class Create(Write):
         revised = is_number and 0 < int(version[:21]) <= rest.MAX_UINT64
         request.revision_named = revised and not request.dry_run
         rest.before_create(request)
+        initialization.drop(request, obj)
         request.strategy.prepare_for_create(request.context, obj)
         request.warnings += request.context.warnings
         name = metadata.get("name", "")  # validation refuses an object without any
@@ -196,7 +198,15 @@ class Create(Write):
             return decision.not_stored("create", key, error)
         request.outcome = Outcome(201, obj=stored)
         revision = 0 if dry_run else meta.revision_of(stored)  # of a dry run's, what was sent
-        return decision.stored("create", key, revision, dry_run=dry_run)
+        decided = decision.stored("create", key, revision, dry_run=dry_run)
+        initialization.note(request, decided, stored, None)
+        return decided
+
+    def answer(self, request: Request) -> Outcome | Awaitable[Outcome]:
+        stored = request.outcome.obj
+        if stored is not None and initialization.is_hidden(request, stored):
+            return initialization.answered(request, stored)
+        return super().answer(request)
 
     async def _put_allocated(self, request: Request) -> Decision:
         cluster, info, obj = request.cluster, request.info, request.obj
@@ -273,6 +283,7 @@ class Update(Write):
         rest.check_revision(request, old)
         request.gate = "prepare"
         rest.before_update(request.obj, old)
+        initialization.drop(request, request.obj)
         if request.subresource == "status":
             request.strategy.prepare_for_status_update(request.context, request.obj, old)
         else:
@@ -294,7 +305,20 @@ class Update(Write):
         assert old is not None, "behind `current`"
         if rest.is_finished(request.info, request.obj, old):
             return self._remove(request, old)
+        if initialization.is_refused(request):
+            return self._put_and_remove(request)
         return super().store(request)
+
+    async def _put_and_remove(self, request: Request) -> Decision:
+        """An initializer refused the object: it is stored once more, so that watches hear why."""
+        decided = super().store(request)
+        if not isinstance(decided, Decision):
+            decided = await decided
+        stored = request.outcome.obj if decided.verdict == "allow" else None
+        if stored is not None:
+            request.cluster.storage.remove(request.info, stored)
+            request.gone = stored
+        return decided
 
     def _remove(self, request: Request, old: Object) -> Decision:
         """The update took off the last finalizer."""
@@ -315,9 +339,11 @@ class Update(Write):
         except ApiError as error:
             return decision.not_stored("update", key, error)
         request.outcome = Outcome(200, obj=stored)
-        return decision.stored(
+        decided = decision.stored(
             "update", key, meta.revision_of(stored), dry_run=dry_run, unchanged=stored is old
         )
+        initialization.note(request, decided, stored, old)
+        return decided
 
     async def _put_allocated(self, request: Request) -> Decision:
         cluster, old = request.cluster, request.old

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from apiserver_app.apis import initializers
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
@@ -99,6 +100,8 @@ def fresh(metadata: Mapping[str, Any], errs: list[FieldError]) -> None:
     if generation and generation < 0:
         errs.append(errors.invalid_value("metadata.generation", generation, NOT_NEGATIVE))
     _common(metadata, errs)
+    if metadata.get("initializers") is not None:
+        initializers.validate(metadata["initializers"], errs)
     if metadata.get("finalizers"):
         _finalizers(metadata["finalizers"], errs)
     _managed_fields(metadata.get("managedFields") or (), errs)
@@ -139,6 +142,8 @@ def _unchanged(after: Mapping[str, Any], before: Mapping[str, Any], errs: list[F
         errs.append(
             errors.invalid_value("metadata.generation", generation, "must not be decremented")
         )
+    if after.get("initializers") is not None:
+        initializers.validate_change(after["initializers"], before.get("initializers"), errs)
     for field in _IMMUTABLE_FIELDS:
         value = after.get(field)
         if value != before.get(field):
@@ -181,7 +186,15 @@ def immutable(new: Any, old: Any, path: str, errs: list[FieldError], printed: An
 
 # -- inside -------------------------------------------------------------------------------------
 
-_CHECKED = {"generation", "labels", "annotations", "ownerReferences", "finalizers", "managedFields"}
+_CHECKED = {
+    "generation",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "initializers",
+    "finalizers",
+    "managedFields",
+}
 
 
 def _masked(name: str) -> str:

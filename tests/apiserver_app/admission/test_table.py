@@ -44,6 +44,7 @@ V1_19 = [
 ]  # fmt: skip
 
 TAIL = {
+    "Initializers",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",

@@ -80,8 +80,9 @@ function titleOf(row, record, params, words) {
       : words.t('denied.nobody', params);
   }
   if (record.kind === 'plugin') return words.t('denied.plugin', params);
-  const own = `denied.${row.gate}.${record.detail?.word || ''}`;
-  const key = words.has(own) ? own : `denied.${row.gate}`;
+  const { end, word } = record.detail || {};
+  const own = [end, word].map((name) => `denied.${row.gate}.${name}`).find(words.has);
+  const key = own || `denied.${row.gate}`;
   return words.t(words.has(key) ? key : 'denied.other', params);
 }
 

@@ -285,6 +285,8 @@ function etcd(row, _, words) {
   /** @type {Block[]} */ const blocks = [];
   if (detail.word === 'dry run') blocks.push(p(words, 'reason.dryRun'));
   else if (detail.word === 'no change') blocks.push(p(words, 'reason.noChange'));
+  if (detail.hidden) blocks.push(p(words, 'reason.hidden', { names: detail.hidden.join(', ') }));
+  else if (detail.initialized) blocks.push(p(words, 'reason.initialized'));
   if (detail.message && row.verdict !== 'deny') blocks.push(said(detail.message));
   blocks.push(
     facts([

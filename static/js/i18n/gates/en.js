@@ -42,6 +42,12 @@ export default {
   'reason.dropping': 'dropped, or warned of; it is not stored',
   'reason.fields': 'The fields that break a rule',
   'reason.dryRun': 'A dry run passes every gate, and then this transaction is left out.',
+  'reason.hidden':
+    'Lists and watches leave it out until each of these has acted and taken its own name ' +
+    'away, the first one first: {names}.',
+  'reason.initialized':
+    'The last initializer has acted. From this revision on lists show it, and watches are ' +
+    'told of it as of a new object.',
   'reason.noChange': 'Nothing differs from what is stored, so no revision was made.',
   'reason.silent': '{n} plugin{n||s} with nothing to say',
   'class.resourcemanagement': 'resource management',

@@ -32,6 +32,8 @@ export default {
   'reason.dropping': '被丢弃或警告；不会存储',
   'reason.fields': '违反规则的字段',
   'reason.dryRun': '试运行会通过每一关，只是最后不执行这个事务。',
+  'reason.hidden': '列表和监视都不包含它，直到以下初始化器依次完成并去掉自己的名字：{names}。',
+  'reason.initialized': '最后一个初始化器已完成。从这个修订起列表能看到它，监视则把它当作新对象通知。',
   'reason.noChange': '与已存储的没有差别，所以没有产生修订。',
   'reason.silent': '{n} 个插件无话可说',
   'class.resourcemanagement': '资源管理',

@@ -56,6 +56,7 @@ export default {
   'plugin.PodTopologyLabels.what': 'Copies the zone and the region of its node to a bound pod.',
   'plugin.MutatingAdmissionPolicy.what': 'Changes objects by the expressions of policies.',
   'plugin.MutatingAdmissionWebhook.what': 'Asks webhooks how they would change the object.',
+  'plugin.Initializers.what': 'Lets a new object wait for those who have to initialize it.',
   'plugin.ValidatingAdmissionPolicy.what': 'Judges objects by the expressions of policies.',
   'plugin.ValidatingAdmissionWebhook.what': 'Asks webhooks whether the object may be stored.',
   'plugin.ResourceQuota.what': 'Counts the object against the quotas of its namespace.',

@@ -42,6 +42,7 @@ export default {
   'plugin.PodTopologyLabels.what': '把节点的可用区和地域标签复制到已绑定的 Pod。',
   'plugin.MutatingAdmissionPolicy.what': '按策略中的表达式修改对象。',
   'plugin.MutatingAdmissionWebhook.what': '询问 Webhook 要怎样修改对象。',
+  'plugin.Initializers.what': '让新对象等待必须初始化它的初始化器。',
   'plugin.ValidatingAdmissionPolicy.what': '按策略中的表达式判断对象。',
   'plugin.ValidatingAdmissionWebhook.what': '询问 Webhook 对象能否存储。',
   'plugin.ResourceQuota.what': '把对象计入名字空间的配额。',

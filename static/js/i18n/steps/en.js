@@ -100,4 +100,5 @@ export default {
   'denied.etcd.404': 'There is no such object.',
   'denied.etcd.500': 'etcd answered with an error, so nothing was stored.',
   'denied.etcd.410': 'What was asked for is forgotten.',
+  'denied.etcd.uninitialized': 'It was stored, but not initialized.',
 };

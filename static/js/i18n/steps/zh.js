@@ -99,4 +99,5 @@ export default {
   'denied.etcd.404': '没有这个对象。',
   'denied.etcd.500': 'etcd 返回错误，因此没有写入。',
   'denied.etcd.410': '所要的内容已被遗忘。',
+  'denied.etcd.uninitialized': '已经存储，但没有完成初始化。',
 };
