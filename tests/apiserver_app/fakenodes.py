@@ -173,7 +173,8 @@ class FakeNodes:
 
     async def dial(self, pod: Object, port: int) -> FakeConnection:
         if port not in (80, 8080, 9000):
-            raise NodeError(500, f"dial tcp4 127.0.0.1:{port}: connect: connection refused")
+            refused = f"dial tcp4 127.0.0.1:{port}: connect: connection refused"
+            raise NodeError(500, f"error forwarding port {port} to pod s1, uid : {refused}")
         connection = FakeConnection(self.kernel, port)
         self.connections.append(connection)
         return connection

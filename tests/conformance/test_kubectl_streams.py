@@ -170,6 +170,7 @@ def test_port_that_refuses_is_reported(kubectl: Kubectl) -> None:
         assert child.stderr is not None
         line = child.stderr.readline()
         assert "an error occurred forwarding" in line and "connection refused" in line
+        assert line.count("error forwarding port 81 to pod") == 1
 
 
 def test_proxy(kubectl: Kubectl) -> None:

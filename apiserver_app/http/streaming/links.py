@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from apiserver_app.handlers.connect.streaming import Forward
 from apiserver_app.http.streaming.conduit import Gone, pieces
 from apiserver_app.machinery import kernel as kernels
-from apiserver_app.machinery import meta
 from apiserver_app.machinery.net.nodeapi import Connection, NodeError
 from apiserver_app.machinery.task import Task
 
@@ -91,7 +90,7 @@ class Link:
             try:
                 self._connection = await self._forward.dial(self.port)
             except NodeError as error:
-                await fail(self._refused(error))
+                await fail(str(error).encode())
             else:
                 await self._read(self._connection, send)
         except Gone:
@@ -107,8 +106,3 @@ class Link:
         while (got := await connection.read()) is not None:
             for piece in pieces(got):
                 await send(piece)
-
-    def _refused(self, error: NodeError) -> bytes:
-        uid = meta.uid_of(self._forward.pod)
-        text = f"error forwarding port {self.port} to pod {uid.replace('-', '')}, uid : {error}"
-        return text.encode()
