@@ -4,7 +4,7 @@ Figures of use are modelled: nothing is measured, each container is said to use 
 asks for, or what the catalog gives for its image when it asks for nothing, or what its pod's
 annotations say; and the CPU time of what it answered lately, up to its limit.
 
-Models kubernetes pkg/kubelet/server/server.go, server/stats/summary.go and server/metrics.
+Models kubernetes pkg/kubelet/server/server.go and server/stats/summary.go.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from controllers_app.cri import memory as memories
 from controllers_app.cri.images import Image
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.kubelet import Kubelet
+from controllers_app.kubelet.server import metrics
 
 NODE_CPU_NANOS, NODE_MEMORY_BYTES = 80_000_000, 600_000_000  # beside the containers
 _PLAIN = "text/plain; charset=utf-8"
@@ -66,7 +67,7 @@ def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
     if path == "/stats/summary":
         return _json(_summary(kubelet))
     if path == "/metrics/resource":
-        body = _metrics(kubelet).encode()
+        body = metrics.resource(_summary(kubelet)).encode()
         return HttpAnswer(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, body)
     return HttpAnswer(404, {"content-type": _PLAIN}, b"404 page not found\n")
 
@@ -103,14 +104,13 @@ def _summary(kubelet: Kubelet) -> Object:
     now = kubelet.dependencies.kernel.now
     pods, cpu_all, memory_all = [], NODE_CPU_NANOS, NODE_MEMORY_BYTES
     for pod, containers in _running(kubelet):
-        listed = []
+        listed: list[Object] = []
         for name, since, cpu, memory in containers:
-            seconds = max(0, now - since) // SECOND
             listed.append(
                 {
                     "name": name,
                     "startTime": meta.rfc3339(since),
-                    "cpu": _cpu(now, cpu, seconds),
+                    "cpu": _cpu(now, cpu, now - since),
                     "memory": _memory(now, memory),
                 }
             )
@@ -119,6 +119,7 @@ def _summary(kubelet: Kubelet) -> Object:
             sum(usage[3] for usage in containers),
         )
         cpu_all, memory_all = cpu_all + cpu_pod, memory_all + memory_pod
+        spent = sum(one["cpu"]["usageCoreNanoSeconds"] for one in listed)
         reference = {
             "name": meta.name_of(pod),
             "namespace": meta.namespace_of(pod),
@@ -129,14 +130,14 @@ def _summary(kubelet: Kubelet) -> Object:
                 "podRef": reference,
                 "startTime": (pod.get("status") or {}).get("startTime"),
                 "containers": listed,
-                "cpu": _cpu(now, cpu_pod, max(0, now - kubelet.dependencies.began) // SECOND),
+                "cpu": {**_cpu(now, cpu_pod, 0), "usageCoreNanoSeconds": spent},
                 "memory": _memory(now, memory_pod),
             }
         )
     node = {
         "nodeName": kubelet.dependencies.name,
         "startTime": meta.rfc3339(kubelet.dependencies.began),
-        "cpu": _cpu(now, cpu_all, max(0, now - kubelet.dependencies.began) // SECOND),
+        "cpu": _cpu(now, cpu_all, now - kubelet.dependencies.began),
         "memory": _memory(now, memory_all),
     }
     return {"node": node, "pods": pods}
@@ -159,11 +160,11 @@ def _running(kubelet: Kubelet) -> list[tuple[Object, list[tuple[str, int, int, i
     return out
 
 
-def _cpu(now: int, nanos: int, seconds: int) -> Object:
+def _cpu(now: int, nanos: int, lasted: int) -> Object:
     return {
         "time": meta.rfc3339(now),
         "usageNanoCores": nanos,
-        "usageCoreNanoSeconds": nanos * seconds,
+        "usageCoreNanoSeconds": nanos * max(0, lasted) // SECOND,
     }
 
 
@@ -176,36 +177,3 @@ def _memory(now: int, size: int) -> Object:
         "pageFaults": 0,
         "majorPageFaults": 0,
     }
-
-
-def _metrics(kubelet: Kubelet) -> str:
-    """The resource metrics, as metrics-server scrapes them."""
-    now = kubelet.dependencies.kernel.now
-    stamp = now // 1000
-    cpu_lines, memory_lines = [], []
-    cpu_all, memory_all = NODE_CPU_NANOS, NODE_MEMORY_BYTES
-    for pod, containers in _running(kubelet):
-        for name, since, cpu, memory in containers:
-            labels = (
-                f'{{container="{name}",namespace="{meta.namespace_of(pod)}",'
-                f'pod="{meta.name_of(pod)}"}}'
-            )
-            used = cpu * max(0, now - since) / SECOND / 1e9
-            cpu_lines.append(f"container_cpu_amountsseconds_total{labels} {used:.6f} {stamp}")
-            memory_lines.append(f"container_memory_working_set_bytes{labels} {memory} {stamp}")
-            cpu_all, memory_all = cpu_all + cpu, memory_all + memory
-    node = cpu_all * max(0, now - kubelet.dependencies.began) / SECOND / 1e9
-    lines = [
-        "# TYPE container_cpu_amountsseconds_total counter",
-        *cpu_lines,
-        "# TYPE container_memory_working_set_bytes gauge",
-        *memory_lines,
-        "# TYPE node_cpu_amountsseconds_total counter",
-        f"node_cpu_amountsseconds_total {node:.6f} {stamp}",
-        "# TYPE node_memory_working_set_bytes gauge",
-        f"node_memory_working_set_bytes {memory_all} {stamp}",
-        "# TYPE scrape_error gauge",
-        "scrape_error 0",
-        "",
-    ]
-    return "\n".join(lines)

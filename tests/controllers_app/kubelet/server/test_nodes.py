@@ -88,7 +88,36 @@ def test_the_kubelet_answers_for_its_health_its_pods_and_its_figures(web: Sessio
     assert [one["metadata"]["name"] for one in orjson.loads(node("/pods"))["items"]] == ["web"]
     summary = orjson.loads(node("/stats/summary"))
     assert summary["pods"][0]["containers"][0]["name"] == "c"
-    assert b'container_memory_working_set_bytes{container="c"' in node("/metrics/resource")
+
+
+def test_the_resource_metrics_have_upstreams_names_and_agree_with_the_summary(web: Session) -> None:
+    def node(path: str) -> bytes:
+        answer = run(web, web.cluster.nodes.node("node-1", HttpRequest("GET", path)))
+        body: bytes = answer.body
+        return body
+
+    lines = node("/metrics/resource").decode().splitlines()
+    assert [line.split()[2] for line in lines if line.startswith("# TYPE")] == [
+        "container_cpu_usage_seconds_total",
+        "container_memory_working_set_bytes",
+        "container_start_time_seconds",
+        "node_cpu_usage_seconds_total",
+        "node_memory_working_set_bytes",
+        "pod_cpu_usage_seconds_total",
+        "pod_memory_working_set_bytes",
+        "resource_scrape_error",
+    ]
+    values = {words[0]: words[1] for line in lines if (words := line.split())[0] != "#"}
+    labels = '{container="c",namespace="default",pod="web"}'
+    pod = orjson.loads(node("/stats/summary"))["pods"][0]
+    assert pod["cpu"]["usageCoreNanoSeconds"] == sum(
+        one["cpu"]["usageCoreNanoSeconds"] for one in pod["containers"]
+    )
+    seconds = pod["containers"][0]["cpu"]["usageCoreNanoSeconds"] / 1e9
+    assert float(values[f"container_cpu_usage_seconds_total{labels}"]) == seconds
+    size = pod["containers"][0]["memory"]["workingSetBytes"]
+    assert float(values[f"container_memory_working_set_bytes{labels}"]) == size
+    assert values["node_memory_working_set_bytes"].partition("e+")[2] in ("08", "09")
 
 
 def test_a_forwarded_port_speaks_http(web: Session) -> None:
