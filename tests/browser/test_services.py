@@ -200,6 +200,31 @@ def test_the_rules_of_kube_proxy_are_shown_and_are_the_same_on_all_nodes(
     expect(shown).to_contain_text(re.compile("DNAT(?!.*DNAT)", re.DOTALL))
 
 
+def test_rules_beside_an_earlier_moment_are_said_to_be_of_another_revision(look: Look) -> None:
+    sight = look(COMPACT)
+    sight.page.get_by_role("region", name="Services").get_by_role("button", name="web").click()
+    inspector = sight.page.locator(".inspector")
+    inspector.get_by_role("button", name="Show the rules of kube-proxy").click()
+    shown = inspector.locator("details", has_text="Rules of kube-proxy")
+    expect(shown).to_contain_text("DNAT")
+    note = inspector.get_by_role("note").filter(has_text="These are the rules at revision")
+    expect(note).to_have_count(0)
+
+    box = sight.page.locator(".timeline .plot").bounding_box()
+    assert box
+    sight.page.mouse.click(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
+
+    sight.says(sight.moment, "in the past")
+    expect(shown).to_contain_text("DNAT")
+    told = str(note.inner_text())
+    later, at = (int(one.replace(",", "")) for one in re.findall(r"revision ([\d,]+)", told))
+    assert later > at, told
+    sight.says(shown, f"r{later}")
+    assert_laid_out(sight)
+    sight.press("l")
+    expect(note).to_have_count(0)
+
+
 def pods(demo: Demo) -> dict[str, Any]:
     return asking.objects(demo, "pods")
 

@@ -70,6 +70,9 @@ export default {
   'rules.title': 'Rules of kube-proxy',
   'rules.same': 'mode {mode}, the same on {n} of {of} node{of||s} · r{rev}',
   'rules.differ': 'mode {mode}, on {nodes} · r{rev}',
+  'rules.later':
+    'These are the rules at revision {rev}. The moment shown here is at revision {at}: ' +
+    'they may have been others then.',
   'rules.away': 'kube-proxy does not start with the configuration in its config map.',
   'rules.none': 'In the mode {mode} no rules are shown here.',
   'services.refused': '{code}: {why}',

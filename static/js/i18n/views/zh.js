@@ -70,6 +70,8 @@ export default {
   'rules.title': 'kube-proxy 的规则',
   'rules.same': '模式 {mode}，{of} 个节点中有 {n} 个相同 · r{rev}',
   'rules.differ': '模式 {mode}，位于 {nodes} · r{rev}',
+  'rules.later':
+    '这是修订 {rev} 时的规则。此处显示的时刻在修订 {at}，当时的规则可能不同。',
   'rules.away': 'kube-proxy 无法用其 ConfigMap 中的配置启动。',
   'rules.none': '在模式 {mode} 下，这里不显示规则。',
   'services.refused': '{code}：{why}',

@@ -1,5 +1,8 @@
 // @ts-check
-/** What kube-proxy has written of a service, and on which nodes it is the same. Asked for. */
+/**
+ * What kube-proxy has written of a service, and on which nodes it is the same. Asked for, and of
+ * when it was asked: that is said where an earlier moment is shown.
+ */
 import { h } from '../kit/dom.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
@@ -9,7 +12,7 @@ import { h } from '../kit/dom.js';
 /** @typedef {{service: Named, data: Written|null, error: string}} Rules */
 
 /** @param {Context} ctx @param {Named} service @param {string} key */
-export function proxyView({ words, act, ui, player }, service, key) {
+export function proxyView({ words, act, ui, player, state }, service, key) {
   if (!player.live) return h('p.second', { key }, words.t('rules.replay'));
   const { namespace, name } = service;
   const asked = ui.rules?.service;
@@ -27,6 +30,13 @@ export function proxyView({ words, act, ui, player }, service, key) {
   return h(
     'div.forms',
     { key },
+    player.behind && state.rev < revision
+      ? h(
+          'p',
+          { key: 'later', role: 'note' },
+          words.t('rules.later', { rev: String(revision), at: String(state.rev) }),
+        )
+      : null,
     texts.map(({ text, on }) =>
       h(
         'details.fold',
