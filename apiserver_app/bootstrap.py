@@ -27,11 +27,12 @@ async def ensure(
     serves: Callable[[str], bool],
     tokens: bool = False,
     net: servicenet.ServiceNet = servicenet.DEFAULT,
+    address: str = bootstrap.ADVERTISED_IP,
 ) -> list[str]:
     """Creates the missing objects of served resources; returns the messages of refusals. With
-    `tokens` nodes may join by bootstrap tokens."""
-    desired = bootstrap.objects(version, now, client_ca=ca_pem, net=net)
-    desired += bootstrap.joining(ca_pem) if tokens else []
+    `tokens` nodes may join by bootstrap tokens. The server is reached at `address`."""
+    desired = bootstrap.objects(version, now, client_ca=ca_pem, net=net, address=address)
+    desired += bootstrap.joining(ca_pem, address) if tokens else []
     existing: dict[str, set[str]] = {}
     refusals: list[str] = []
     for resource, namespace, obj in desired:

@@ -12,6 +12,7 @@ Models kubernetes pkg/kubeapiserver/options and staging/src/k8s.io/apiserver/pkg
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ class FlagError(ValueError):
 class Flags:
     """One API server's command line, parsed. Durations are seconds."""
 
+    advertise_address: str = "10.0.0.11"  # the first node's, where the control plane runs
     anonymous_auth: bool = True
     client_ca_file: FileText = CLUSTERS
     requestheader_client_ca_file: FileText = NO_FILE
@@ -178,6 +180,7 @@ def parse(
     _check_switches(values, version)
     _check_authentication(values, version)
     _check_backend(values.get("storage_backend", ""))
+    _check_address(values.get("advertise_address", "::"))
     parsed = Flags(**values)
     try:
         parsed.services  # noqa: B018 - raises on an invalid range
@@ -224,6 +227,14 @@ def _check_authentication(values: Mapping[str, Any], version: Release) -> None:
                 "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is "
                 "configured in authentication configuration file"
             )
+
+
+def _check_address(text: str) -> None:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        reason = f"failed to parse IP: {_quoted(text)}"
+        raise _invalid("advertise-address", text, reason) from None
 
 
 def _check_backend(name: str) -> None:

@@ -35,6 +35,8 @@ class TooSlow(BaseException):
 def pytest_addoption(parser: pytest.Parser) -> None:
     told = "take the pictures in tests/golden/page anew"
     parser.addoption("--rewrite-pictures", action="store_true", help=told)
+    told = "record the bundled story of the articles' session anew"
+    parser.addoption("--rewrite-recording", action="store_true", help=told)
 
 
 def pytest_collection_finish() -> None:

@@ -22,7 +22,6 @@ from apiserver_app.machinery.releases import Release
 
 SECURE_PORT = 6443
 ADVERTISED_IP = "10.0.0.11"  # the control plane's, which runs on the first node
-ADVERTISED = f"{ADVERTISED_IP}:{SECURE_PORT}"
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -45,13 +44,15 @@ def objects(
     *,
     client_ca: str = "",
     net: servicenet.ServiceNet = servicenet.DEFAULT,
+    address: str = ADVERTISED_IP,
 ) -> list[Item]:
     """Returns every object in order of creation. `now` stamps conditions (µs since 1970);
     `client_ca` is the PEM of the CA that signs clients, published in kube-system; `net` assigns
-    service addresses."""
+    service addresses; the server is reached at `address`."""
     items = [*_namespaces(), *_cluster_roles(version), *_cluster_bindings(version)]
     items += [*_namespaced_policy(), *_accounts(version), *_priority_classes()]
     items += [*priority_and_fairness(version, now), *_networking(version, now, net)]
+    items += _endpoints(address)
     items += [*_config_maps(version, now, client_ca), *_classroom()]
     return items
 
@@ -131,9 +132,9 @@ def _binding(kind: str, metadata: Object, role: tuple[str, str], subjects: Seque
     return binding
 
 
-def joining(client_ca: str) -> list[Item]:
+def joining(client_ca: str, address: str = ADVERTISED_IP) -> list[Item]:
     """Returns what kubeadm adds so that nodes may join with a bootstrap token."""
-    data = {"kubeconfig": joins.kubeconfig(f"https://{ADVERTISED}", client_ca)}
+    data = {"kubeconfig": joins.kubeconfig(f"https://{address}:{SECURE_PORT}", client_ca)}
     named = {"name": joins.INFO, "namespace": joins.PUBLIC}
     items: list[Item] = [("configmaps", joins.PUBLIC, _object("v1", "ConfigMap", named, data=data))]
     for name, namespace, lines in (
@@ -414,10 +415,9 @@ def _networking(version: Release, now: int, net: servicenet.ServiceNet) -> Itera
             status={"loadBalancer": {}},
         ),
     )
-    yield from _endpoints()
 
 
-def _endpoints() -> Iterator[Item]:
+def _endpoints(address: str) -> Iterator[Item]:
     """Returns the endpoints of the `kubernetes` Service: the server itself, as its reconciler
     publishes them."""
     metadata = {"name": "kubernetes", "namespace": "default"}
@@ -430,7 +430,7 @@ def _endpoints() -> Iterator[Item]:
             "v1",
             "Endpoints",
             {**metadata, "labels": mirrored},
-            subsets=[{"addresses": [{"ip": ADVERTISED_IP}], "ports": [port]}],
+            subsets=[{"addresses": [{"ip": address}], "ports": [port]}],
         ),
     )
     yield (
@@ -441,7 +441,7 @@ def _endpoints() -> Iterator[Item]:
             "EndpointSlice",
             {**metadata, "labels": {"kubernetes.io/service-name": "kubernetes"}},
             addressType="IPv4",
-            endpoints=[{"addresses": [ADVERTISED_IP], "conditions": {"ready": True}}],
+            endpoints=[{"addresses": [address], "conditions": {"ready": True}}],
             ports=[port],
         ),
     )

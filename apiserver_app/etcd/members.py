@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.machinery.kernel import SECOND, Kernel
 
-FIRST_NAME, FIRST_HOST = "node-1", "10.0.0.11"
+FIRST = "node-1", "10.0.0.11"  # name and address
 START_SECONDS = 3
 FIRST_TERM = 2
 LEARNERS_MAX = 1
@@ -54,6 +54,7 @@ class Members:
         is_node: Callable[[str], bool],
         saved: Sequence[Sequence[Any]] = (),
         led: Sequence[int] = (),
+        first: tuple[str, str] = FIRST,
     ) -> None:
         self._cluster = cluster
         self._kernel = kernel
@@ -61,7 +62,7 @@ class Members:
         self.all = [
             Member(member[0], member[1], tuple(member[2]), tuple(member[3]), member[4])
             for member in saved
-        ] or [_started(identity(f"{cluster} member"), FIRST_NAME, FIRST_HOST)]
+        ] or [_started(identity(f"{cluster} member"), *first)]
         self._leader, self.term = led or (self.own.id, FIRST_TERM)
         for member in self.all:
             if not member.name:

@@ -70,7 +70,8 @@ class Etcd(Gate):
         self._resource_of = cluster.cache.resource_of
         self._kernel = cluster.kernel
         self._counters = cluster.counters
-        self._wal = wal.Wal(cluster.kernel)
+        self.cost = cluster.options.sync
+        self._wal = wal.Wal(cluster.kernel, self.cost)
 
     def decide(self, request: Request) -> Awaitable[Decision]:
         return self._store(request)

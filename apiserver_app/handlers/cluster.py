@@ -16,7 +16,9 @@ from apiserver_app.apis import servicenet
 from apiserver_app.auditing.auditor import Auditor
 from apiserver_app.auth.authn import union as authn_union
 from apiserver_app.auth.authz import union as authz_union
+from apiserver_app.auth.bootstrap import SECURE_PORT
 from apiserver_app.egress.outbound import Outbound
+from apiserver_app.etcd import wal
 from apiserver_app.etcd.mvcc import Store
 from apiserver_app.handlers import decision
 from apiserver_app.handlers.server.counters import Counters
@@ -98,12 +100,18 @@ class Aggregation(msgspec.Struct):
 
 
 class ServiceAddresses(msgspec.Struct):
-    """Where services get addresses and ports."""
+    """Where the server is reached, and where services get addresses and ports."""
+
+    advertised: str  # of --advertise-address
 
     net: servicenet.ServiceNet
     ranges: Ranges
     # what services that are about to be stored are to hold
     reserved: list[set[ips.Held]] = msgspec.field(default_factory=list)
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.advertised}:{SECURE_PORT}"
 
 
 class ServiceAccountTokens(msgspec.Struct):
@@ -120,6 +128,7 @@ class Options(msgspec.Struct):
     features: frozenset[str]  # the feature gates that are on
     manages_fields: bool  # whether objects tell who set which of their fields
     profiling: bool  # whether /debug/pprof and the reset of metrics are served
+    sync: int = wal.SYNC  # µs that etcd's disk takes for a batch of its log
 
 
 class Process(msgspec.Struct):

@@ -22,10 +22,13 @@ from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.apiregistration.apiservices import Services
 
-_GO_VERSIONS = {25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7", 29: "go1.21.7",
-                30: "go1.22.2", 31: "go1.22.5", 32: "go1.23.3", 33: "go1.24.2"}  # fmt: skip
-_RELEASES = {"v1.33.1": ("8adc0f041b8e7ad1d30e29cc59c6ae7a15e19828", "2025-05-15T08:19:08Z")}
-_PATCH = 1  # the patch release a version without one stands for
+_GO_VERSIONS = {22: "go1.16.8", 25: "go1.19.4", 26: "go1.19.5", 27: "go1.20.5", 28: "go1.20.7",
+                29: "go1.21.7", 30: "go1.22.2", 31: "go1.22.5", 32: "go1.23.3",
+                33: "go1.24.2"}  # fmt: skip
+_RELEASES = {
+    "v1.22.2": ("8b5a19147530eaac9476b0ab82980b4088bbc1b2", "2021-09-15T21:32:41Z"),
+    "v1.33.1": ("8adc0f041b8e7ad1d30e29cc59c6ae7a15e19828", "2025-05-15T08:19:08Z"),
+}
 _ROOT_PATHS = tuple(
     """
     /.well-known/openid-configuration /metrics /metrics/slis /openapi/v2 /openapi/v3 /openapi/v3/
@@ -286,7 +289,7 @@ def is_aggregators(path: str) -> bool:
 def version_info(version: Release) -> Object:
     """The `/version` document."""
     major, minor = "1", str(version.minor)
-    release = f"v{version}.{_PATCH}"
+    release = f"v{version.patched}"
     commit, date = _RELEASES.get(release) or (_commit_of(release), "2025-05-15T08:19:08Z")
     out: Object = {"major": major, "minor": minor}
     if version.has("EmulationVersion"):

@@ -9,7 +9,6 @@ import collections
 
 import orjson
 
-from apiserver_app.auth import bootstrap
 from apiserver_app.handlers.call import Call, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.server import life
@@ -38,7 +37,7 @@ class PathHandler:
         # health checks that ran: by name, result and path
         self._checked: collections.Counter[tuple[str, str, str]] = collections.Counter()
         resources, services = cluster.resources, cluster.aggregation.services
-        self._discovery = discovery.Discovery(resources, bootstrap.ADVERTISED, services)
+        self._discovery = discovery.Discovery(resources, cluster.addresses.endpoint, services)
         self._openapi = documents.OpenApi(resources, services, lambda: cluster.kernel.now)
         self._build = discovery.version_info(cluster.version)
         self._started = cluster.kernel.now // SECOND

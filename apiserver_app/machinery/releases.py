@@ -16,6 +16,8 @@ from typing import NamedTuple, Self
 
 import msgspec
 
+_PATCHES = {22: 2}  # 1.22.2 is the release of the articles' session
+
 
 class Release(msgspec.Struct, frozen=True, order=True):
     """A minor release of Kubernetes 1.x: `Release(33)`, printed as `1.33`."""
@@ -29,6 +31,11 @@ class Release(msgspec.Struct, frozen=True, order=True):
 
     def __str__(self) -> str:
         return f"1.{self.minor}"
+
+    @property
+    def patched(self) -> str:
+        """The patch release that a minor one stands for, such as `1.33.1`."""
+        return f"{self}.{_PATCHES.get(self.minor, 1)}"
 
     def has(self, name: str) -> bool:
         """Whether it has a behaviour by default. Raises KeyError for a name not listed here."""
@@ -142,6 +149,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "LabelKeysReworded": Span(35),  # and their lengths are in bytes
     "LegacyProvider": Span(27),  # /api is installed as one provider among the others
     "OIDCFlagsTogether": Span(30),  # an issuer needs a client id and the other way round
+    "OpenAPIv2ProtobufTyped": Span(27),  # before, Go guesses from the content
     "PortForwardWebsockets": Span(31),
     "ServerSideApply": Span(18),  # managedFields are kept
     "ServerSideFieldValidation": Span(25),  # unknown fields are warned of, or refused
@@ -204,6 +212,7 @@ BEHAVIOURS: Mapping[str, Span] = {
     "VolumeAttributesClassScope": Span(33),  # of quotas
     # controllers, scheduler, kubelet
     "CollectsAtResourceVersion": Span(34),  # what the garbage collector deletes is as it was read
+    "CreatedContainerColon": Span(32),  # in the event
     "EndpointsManagedByLabel": Span(33),
     "InPlacePodVerticalScaling": Span(33),  # requests in a pod's status count
     "JobTerminalConditionDelayed": Span(31),

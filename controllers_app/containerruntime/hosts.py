@@ -19,6 +19,7 @@ from controllers_app.containerruntime.servers import images
 from controllers_app.containerruntime.servers.server import Server
 from controllers_app.containerruntime.service import Service
 from controllers_app.cri.images import Catalog
+from controllers_app.cri.runtimes import CONTAINERD, Kind
 from controllers_app.cri.services import Volumes
 from controllers_app.proxy import commands
 from controllers_app.proxy.proxies import Proxies
@@ -67,9 +68,12 @@ class Hosts:
             self.proxies.addresses[name] = address
         return self.nodes[name].host
 
-    def service(self, name: str, rand: Rand, catalog: Catalog) -> Service:
-        """The runtime of a node, for one run of its kubelet."""
-        return Service(self.nodes[name], self.network, rand, catalog)
+    def service(
+        self, name: str, rand: Rand, catalog: Catalog, kind: Kind = CONTAINERD, bandwidth: int = 0
+    ) -> Service:
+        """The runtime of a node, for one run of its kubelet; it pulls `bandwidth` bytes a
+        second exactly, if that is given."""
+        return Service(self.nodes[name], self.network, rand, catalog, kind, bandwidth)
 
     def _machine(self, container: Container, process: ContainerProcess, stderr: Sink) -> Machine:
         return Machine(container, process, stderr, self.network, self._apiserver)

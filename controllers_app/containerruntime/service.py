@@ -36,14 +36,12 @@ from controllers_app.containerruntime.servers import server
 from controllers_app.containerruntime.servers.connection import TcpConnection
 from controllers_app.containerruntime.streaming import Attached, Exec
 from controllers_app.cri.images import Catalog, Image, normalized
+from controllers_app.cri.runtimes import CONTAINERD, Kind
 from controllers_app.cri.services import ContainerRecord, ExecResult, PullError, Sandbox
 from controllers_app.shell import tools
 from controllers_app.shell.machine import Endpoint
 
-SANDBOX_SECONDS = 0.18
-NETWORK_SECONDS = 0.04
-CREATE_SECONDS = 0.05
-BANDWIDTH_BYTES = 24_000_000  # a second, of one pull
+BANDWIDTH_BYTES = 24_000_000  # a second, of one pull, more or less
 MANIFEST_SECONDS = 0.35  # asking the registry, also when every layer is there
 OUTPUT_BYTES_MAX = 10 * 1024  # of a command that is run synchronously
 # what containerd says before it has written a configuration of CNI, for which it needs the range
@@ -59,14 +57,23 @@ class Service:
     """`RuntimeService` and `ImageService` for one run of a node's kubelet."""
 
     def __init__(
-        self, containers: Containers, network: Network, rand: Rand, catalog: Catalog
+        self,
+        containers: Containers,
+        network: Network,
+        rand: Rand,
+        catalog: Catalog,
+        kind: Kind = CONTAINERD,
+        bandwidth: int = 0,
     ) -> None:
+        self.kind = kind
+        self._bandwidth = bandwidth
         self.addresses = Addresses()
         self._containers = containers
         self._network = network
         self._rand = rand
         self._catalog = catalog
         self._kernel = containers.host.environment.kernel
+        self._began = self._kernel.now
         self._images: dict[str, Image] = {}
         self._pulling = Lock(self._kernel)
 
@@ -105,15 +112,19 @@ class Service:
         async with self._pulling:
             began = self._kernel.now
             image = self._catalog.find(name)
-            await self._kernel.sleep(MANIFEST_SECONDS * self._rand.uniform(0.8, 1.2))
+            await self._kernel.sleep(MANIFEST_SECONDS * self._about(0.2))
             if image.missing:
                 raise PullError(_pull_message(image))
             if image.name not in self._images:
-                seconds = image.size_bytes / BANDWIDTH_BYTES
-                await self._kernel.sleep(seconds * self._rand.uniform(0.9, 1.1))
+                seconds = image.size_bytes / (self._bandwidth or BANDWIDTH_BYTES)
+                await self._kernel.sleep(seconds * self._about(0.1))
                 self._images[image.name] = image
             now = self._kernel.now
         return image, (now - began) / SECOND, (now - asked) / SECOND
+
+    def _about(self, share: float) -> float:
+        """A factor near 1; 1 where it was said how long pulls take."""
+        return 1.0 if self._bandwidth else self._rand.uniform(1 - share, 1 + share)
 
     # -- sandboxes ------------------------------------------------------------------------------
 
@@ -132,11 +143,11 @@ class Service:
         self._containers.forget(uid)
 
     async def run_pod_sandbox(self) -> str:
-        await self._kernel.sleep(SANDBOX_SECONDS)
+        await self._kernel.sleep(self.kind.sandbox_seconds)
         return self._rand.hex(64)
 
     async def create_network(self) -> None:
-        await self._kernel.sleep(NETWORK_SECONDS)
+        await self._kernel.sleep(self.kind.network_seconds)
 
     def join_network(self, uid: str, sandbox_id: str) -> Sandbox:
         return self._joined(uid, Sandbox(sandbox_id, self.addresses.take(), own=True))
@@ -162,8 +173,14 @@ class Service:
     # -- containers -----------------------------------------------------------------------------
 
     async def create_container(self) -> str:
-        await self._kernel.sleep(CREATE_SECONDS)
-        return f"containerd://{self._rand.hex(64)}"
+        await self._kernel.sleep(self.kind.create_seconds)
+        return self.kind.container(self._rand.hex(64))
+
+    async def relisted(self) -> None:
+        period = int(self.kind.relist_seconds * SECOND)
+        if period:
+            since = (self._kernel.now - self._began) % period
+            await self._kernel.sleep((period - since) / SECOND)
 
     def runs_commands(self, spec: Object, image: Image) -> bool:
         return entrypoint.is_run_here(spec, image, self.host.environment.tools)

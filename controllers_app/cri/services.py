@@ -18,6 +18,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net.nodeapi import Connection, Lines, LogOptions, Process
 from apiserver_app.machinery.waiting import Signal
 from controllers_app.cri.images import Image
+from controllers_app.cri.runtimes import Kind
 from controllers_app.shell.filesystem import Disk, Files, Folder
 from controllers_app.shell.machine import Endpoint
 
@@ -295,3 +296,9 @@ class ImageService(Protocol):
 
 class Runtime(RuntimeService, ImageService, Protocol):
     """Both services, as one runtime offers them."""
+
+    kind: Kind  # CRI: Version
+
+    async def relisted(self) -> None:
+        """Waits until the kubelet has looked again at what runs."""
+        ...

@@ -43,3 +43,8 @@ class Backoff(msgspec.Struct):
 def go_duration(seconds: float) -> str:
     """A Go duration rounded to milliseconds: 641ms, 1.234s, 1m2.5s, 5m0s."""
     return goduration.text(round(seconds * 1000) * goduration.MILLISECOND)
+
+
+def exact_go_duration(seconds: float) -> str:
+    """A Go duration to the microsecond, as exact as the simulated clock is."""
+    return goduration.text(round(seconds * 1_000_000) * goduration.MICROSECOND)

@@ -12,6 +12,7 @@ from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
 from controllers_app.containerruntime.hosts import Hosts
 from controllers_app.cri.images import Catalog
+from controllers_app.cri.runtimes import KINDS
 from controllers_app.kubelet import steps
 from controllers_app.kubelet.dependencies import Dependencies, address_of
 from controllers_app.kubelet.kubelet import Kubelet
@@ -30,18 +31,24 @@ def build(
     number: int,
     *,
     version: Release,
+    address: str = "",
     hosts: Hosts,
     servers: KubeletServers,
     images: Mapping[str, Any] | None = None,
     capacity: Mapping[str, str] | None = None,
+    container_runtime: str = "containerd",
+    pull_bytes_per_second: int = 0,
     manifests: Manifests | None = None,
 ) -> Component:
     """Builds the kubelet of node `name`. Of an earlier run only the insides of the node's
     containers are kept."""
-    servers.add(hosts.add(name, address_of(number)))
+    address = address or address_of(number)
+    servers.add(hosts.add(name, address))
 
     async def main(group: TaskGroup) -> None:
-        runtime = hosts.service(name, rand, Catalog(images))
+        runtime = hosts.service(
+            name, rand, Catalog(images), KINDS[container_runtime], pull_bytes_per_second
+        )
         dependencies = Dependencies(
             kernel,
             probe,
@@ -52,6 +59,7 @@ def build(
             name,
             number,
             version=version,
+            address=address,
             capacity=capacity,
         )
         kubelet = Kubelet(dependencies, manifests)

@@ -22,8 +22,6 @@ from controllers_app.kubelet.volumes.references import References
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.taskgroup import TaskGroup
 
-PATCH_RELEASE = 1  # the same as the API server's
-
 
 class Dependencies:
     """Everything that the parts of one running kubelet share."""
@@ -40,6 +38,7 @@ class Dependencies:
         number: int,
         *,
         version: Release,
+        address: str = "",
         capacity: Mapping[str, str] | None = None,
     ) -> None:
         self.kernel = kernel
@@ -51,10 +50,10 @@ class Dependencies:
         self.name = name
         self.number = number
         self.lane = f"kubelet/{name}"
-        self.version = f"v{version}.{PATCH_RELEASE}"
+        self.version = f"v{version.patched}"
         self.release = version
         self.capacity = dict(capacity or {})
-        self.address = address_of(number)
+        self.address = address or address_of(number)
         self.began = kernel.now
         self.recorder = Recorder(kernel, client, "kubelet", name)
         self.references = References(kernel, client, probe, self.lane, group)

@@ -89,7 +89,7 @@ class Component:
         self.fail(f"{type(error).__name__}: {error}")
         self._on_failure(error)
 
-    def _restart_later(self, _error: BaseException) -> None:
+    def _restart_later(self, error: BaseException) -> None:
         def start(_argument: object) -> None:
             if self.state == "failed":
                 self.start()

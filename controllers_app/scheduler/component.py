@@ -27,7 +27,14 @@ from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
 from controllers_app.runtime.taskgroup import TaskGroup
-from controllers_app.scheduler import eventhandlers, framework, podstatus, preemption, scoring
+from controllers_app.scheduler import (
+    eventhandlers,
+    flags,
+    framework,
+    podstatus,
+    preemption,
+    scoring,
+)
 from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.defaultselector import SelectorCaches
 from controllers_app.scheduler.framework import ClusterEvent, Plugin
@@ -44,7 +51,6 @@ from controllers_app.scheduler.volumes import Volumes
 NAME = eventhandlers.NAME
 PROFILE = eventhandlers.PROFILE
 FLUSH_SECONDS = 30
-HOST = "node-1"
 # always the same: it is the only candidate, so after a restart it leads again at once
 IDENTITY = "control-plane_00000000-0000-4000-8000-000000000002"
 
@@ -52,9 +58,17 @@ Ended = tuple[str, str]  # (result, what to say of it)
 
 
 def build(
-    kernel: Kernel, probe: Probe, rand: Rand, client: Client, *, version: Release
+    kernel: Kernel,
+    probe: Probe,
+    rand: Rand,
+    client: Client,
+    *,
+    version: Release,
+    host: str = "node-1",
+    given: flags.Flags = flags.NONE,
 ) -> Component:
-    """The scheduler as a component that can be started, stopped and killed."""
+    """The scheduler of `host` as a component that can be started, stopped and killed; `given` is
+    its command line."""
 
     async def main(group: TaskGroup) -> None:
         made.metrics_source = scheduler = Scheduler(kernel, probe, rand, client, group, version)
@@ -94,7 +108,7 @@ class Scheduler:
         self._rand = rand
         self._client = client
         self._group = group
-        self._recorder = Recorder(kernel, client, PROFILE, HOST, modern=True)
+        self._recorder = Recorder(kernel, client, PROFILE, host, modern=True)
         self._election = Recorder(kernel, client, PROFILE)
         self._informers = InformerFactory(kernel, client, probe, NAME, group)
         self._version = version

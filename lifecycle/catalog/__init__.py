@@ -28,6 +28,25 @@ def images() -> dict[str, dict[str, Any]]:
     return images
 
 
+def profile(name: str) -> dict[str, Any]:
+    """What a profile says beside its version and flags; nothing for the default one."""
+    path = f"profiles/{name}.yaml"
+    return _read(path) if (_HERE / path).exists() else {}
+
+
+def objects(profile: dict[str, Any]) -> list[dict[str, Any]]:
+    """The objects that a cluster of a profile has, beside kubeadm's."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    texts = [(_HERE / name).read_bytes() for name in profile.get("objects") or ()]
+    return [document for text in texts for document in yaml.load_all(text, loader)]
+
+
+def recording(profile: dict[str, Any]) -> Path | None:
+    """The file of the recorded story that comes with a profile."""
+    name = profile.get("recording")
+    return _HERE / name if name else None
+
+
 def etcdctl() -> dict[str, Any]:
     """The flags and commands of the program etcdctl, and those that it refuses with the reason."""
     return _read("etcdctl.yaml")

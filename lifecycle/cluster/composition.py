@@ -18,10 +18,9 @@ from apiserver_app.admission import chain
 from apiserver_app.auth import issuer, reviewing, tokenrequests
 from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
-from apiserver_app.auth.bootstrap import ADVERTISED
 from apiserver_app.egress import carriers, outbound
 from apiserver_app.etcd import lease as leases
-from apiserver_app.etcd import mvcc
+from apiserver_app.etcd import mvcc, wal
 from apiserver_app.etcd import server as etcd
 from apiserver_app.etcd.backend import Backend
 from apiserver_app.etcd.members import Members
@@ -62,7 +61,6 @@ from controllers_app.apiextensions import component as extensions
 from controllers_app.containerruntime.hosts import Dns, Hosts
 from controllers_app.containerruntime.servers import metricsserver
 from controllers_app.cri import images
-from controllers_app.kubelet import dependencies as kubelet
 from controllers_app.kubelet.server.nodes import KubeletServers
 from controllers_app.kubelet.volumes.contents import Contents
 from controllers_app.kubelet.volumes.persistent import PersistentVolumes
@@ -73,12 +71,13 @@ from lifecycle.cluster import (
     configured,
     housekeeping,
     incluster,
+    installed,
     readiness,
     roles,
 )
 from lifecycle.cluster.afterboot import Followers
 from lifecycle.cluster.etcdvalues import Values
-from lifecycle.cluster.inputs import Inputs, pod_range
+from lifecycle.cluster.inputs import Inputs
 from lifecycle.cluster.rates import rates
 from lifecycle.etcdctl import processes
 from lifecycle.kubeadm import phases
@@ -157,7 +156,7 @@ class Cluster:
         }
         self.definition_controllers = self._definition_controllers()
         self._housekeeping = housekeeping.Housekeeping(
-            self.context, self.etcd, self.clients.loopback(), self.recorder
+            self.context, self.etcd, self.clients.loopback(), self.recorder, inputs.machine(1).name
         )
         self.ready = False
 
@@ -199,6 +198,7 @@ class Cluster:
             self.resources.by_key.__contains__,
             self.inputs.flags.enable_bootstrap_token_auth,
             self.context.addresses.net,
+            self.context.addresses.advertised,
         )
         detail: Object = {}
         if refusals:  # the server's own plugins refuse what it begins with
@@ -222,16 +222,7 @@ class Cluster:
         self.ready = True
         self._report("ready", self._info())
         if self.inputs.options.get("kubeadm"):
-            init = phases.Init(
-                self.kernel,
-                lambda user, groups: self.clients.client(user, phases.AGENT, groups),
-                version=self.version,
-                ca_pem=self.inputs.ca_pem,
-                node="node-1",
-                key=self.inputs.service_account_key,
-                net=self.context.addresses.net,
-                pods=pod_range(self.inputs.nodes),
-            )
+            init = installed.kubeadm(self.inputs, self.context, self.clients)
             self.kernel.spawn("kubeadm", init.run(), background=True)
 
     def _info(self) -> dict[str, Any]:
@@ -295,12 +286,7 @@ class Cluster:
         return ClusterContext(
             name=state.name,
             version=self.version,
-            options=Options(
-                server_id=housekeeping.identity_of(housekeeping.HOST),
-                features=self.features,
-                manages_fields=self.version.has("ServerSideApply"),
-                profiling=given.profiling,
-            ),
+            options=self._options(),
             kernel=self.kernel,
             probe=self.recorder,
             rand=self.rand,
@@ -328,13 +314,17 @@ class Cluster:
                 self.services, (given.proxy_client_cert_file, given.proxy_client_key_file)
             ),
             addresses=ServiceAddresses(
-                given.services, ranges.Ranges(self.store, self.version, given.services)
+                given.advertise_address,
+                given.services,
+                ranges.Ranges(self.store, self.version, given.services),
             ),
             tokens=ServiceAccountTokens(
                 self._token_requests().issue,
                 int(given.service_account_max_token_expiration),
                 self.tokens.jwks,
-                lambda: self.tokens.openid_configuration(f"https://{ADVERTISED}/openid/v1/jwks"),
+                lambda: self.tokens.openid_configuration(
+                    f"https://{self.context.addresses.endpoint}/openid/v1/jwks"
+                ),
             ),
             process=Process(lambda: self.ready, self._runs, self._bug),
             life=Life(
@@ -345,6 +335,15 @@ class Cluster:
                 self.cache.end_others,
             ),
             counters=counting,
+        )
+
+    def _options(self) -> Options:
+        return Options(
+            server_id=housekeeping.identity_of(self.inputs.machine(1).name),
+            features=self.features,
+            manages_fields=self.version.has("ServerSideApply"),
+            profiling=self.inputs.flags.profiling,
+            sync=self.inputs.options.get("disk_sync", wal.SYNC),
         )
 
     def _flow_control(self) -> FlowControl:
@@ -371,7 +370,7 @@ class Cluster:
     def _etcd_server(self) -> etcd.Server:
         def is_node(host: str) -> bool:
             numbers = range(1, self.inputs.nodes + 1)
-            return any(kubelet.address_of(number) == host for number in numbers)
+            return any(self.inputs.machine(number).address == host for number in numbers)
 
         saved = self.state.control
         server = etcd.Server(
@@ -388,6 +387,7 @@ class Cluster:
                 is_node,
                 saved.get("members") or (),
                 saved.get("leader") or (),
+                self.inputs.machine(1),
             ),
         )
         leases.recover(server)

@@ -13,7 +13,6 @@ import base64
 import contextlib
 import hashlib
 
-from apiserver_app.auth import bootstrap
 from apiserver_app.etcd import lease as leases
 from apiserver_app.etcd.server import Server
 from apiserver_app.handlers.cluster import ClusterContext
@@ -32,14 +31,13 @@ TRACE_KEEP = 2_000_000  # records; an idle cluster makes as many in a day
 CLEAR_STEP, FORGET_STEP = 200, 4000  # revisions, records: 20 ms
 LEASES, NAMESPACE = "leases.coordination.k8s.io", "kube-system"
 IDENTITY_SECONDS, IDENTITY_RENEW_SECONDS = 3600, 10
-HOST = "node-1"
 
 
 class Housekeeping:
     """That of one cluster."""
 
     def __init__(
-        self, context: ClusterContext, etcd: Server, client: Client, recorder: Recorder
+        self, context: ClusterContext, etcd: Server, client: Client, recorder: Recorder, host: str
     ) -> None:
         self._context = context
         self._kernel = context.kernel
@@ -47,6 +45,7 @@ class Housekeeping:
         self._store = etcd.store
         self._client = client
         self._recorder = recorder
+        self._host = host  # the control plane's
         self._cleared = self._forgotten = 0  # until which revision, which record
 
     async def start(self) -> None:
@@ -55,8 +54,10 @@ class Housekeeping:
         context, store = self._context, self._store
         if store.alarm:
             return
-        masterleases.renew(store, bootstrap.ADVERTISED_IP, self._grant())
-        context.life.on_stop.append(lambda: masterleases.remove(store, bootstrap.ADVERTISED_IP))
+        masterleases.renew(store, context.addresses.advertised, self._grant())
+        context.life.on_stop.append(
+            lambda: masterleases.remove(store, context.addresses.advertised)
+        )
         # the server's own plugins may refuse: the repair loop tries again
         with contextlib.suppress(errors.ApiError):
             await allocations.repair(context)
@@ -115,7 +116,7 @@ class Housekeeping:
         while True:
             await self._kernel.sleep(masterleases.RENEW_SECONDS, background=True)
             await self._context.life.until_started()
-            masterleases.renew(self._store, bootstrap.ADVERTISED_IP, self._grant())
+            masterleases.renew(self._store, self._context.addresses.advertised, self._grant())
 
     def _grant(self) -> int:
         """A new lease, which nobody else's is called."""
@@ -133,7 +134,7 @@ class Housekeeping:
 
     async def _renew_identity(self) -> None:
         now = meta.rfc3339_micro(self._kernel.now)
-        name = identity_of(HOST)
+        name = identity_of(self._host)
         lease: Object | None = None
         with errors.ignoring("NotFound"):
             lease = await self._client.get(LEASES, NAMESPACE, name)
@@ -146,7 +147,7 @@ class Housekeeping:
     def _identity(self, name: str, now: str) -> Object:
         labels = {
             "apiserver.kubernetes.io/identity": "kube-apiserver",
-            "kubernetes.io/hostname": HOST,
+            "kubernetes.io/hostname": self._host,
         }
         return {
             "apiVersion": "coordination.k8s.io/v1",

@@ -94,7 +94,7 @@ def kubelets(
     """One a node, on the container runtime of its host."""
     nodes = []
     for number in range(1, inputs.nodes + 1):
-        name = f"node-{number}"
+        name, address = inputs.machine(number)
         client = clients.kubelet(name, (50, 100) if context.version.minor >= 27 else (5, 10))
         nodes.append(
             kubelet.build(
@@ -111,6 +111,7 @@ def kubelets(
             )
         )
     return {KUBELET: Role(KUBELET, nodes)}
+                address=address,
 
 
 def _kubelet(inputs: Inputs) -> dict[str, Any]:

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver_app import flags
-from apiserver_app.auth import bootstrap
 from apiserver_app.etcd.server import release_of
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from controllers_app.kubelet.pods.staticpods import Manifests
 from lifecycle.cluster.rates import DEFAULT_RATES, Rates, rate_flags
 
-NODE, ADDRESS = "node-1", bootstrap.ADVERTISED_IP
+NODE = "node-1"
 _PKI = "/etc/kubernetes/pki"
 _SIMULATED = (
     "-----BEGIN {0}-----\nc2ltdWxhdGVkOiB0aGVyZSBpcyBubyB3aXJlIHRvIGV0Y2Q=\n-----END {0}-----\n"
@@ -31,12 +30,14 @@ def manifests(
 ) -> Manifests:
     """What is on the first node's disk, for a version of Kubernetes such as 1.33; `given` is the
     command line of its API server, `pods` the range of their addresses, `rates` what the
-    manager and the scheduler may send."""
-    services = (given or flags.Flags()).service_cluster_ip_range
+    manager and the scheduler may send, `node` what the first node is called, `scheduler` the flags
+    that were given to it."""
+    given = given or flags.Flags()
+    services, address = given.service_cluster_ip_range, given.advertise_address
     manifests = (
-        _etcd(version),
-        _pod("kube-apiserver", version, _apiserver(services), {"k8s-certs": _PKI}, {
-            "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint": f"{ADDRESS}:6443",
+        _etcd(version, node, address),
+        _pod("kube-apiserver", version, _apiserver(services, address), {"k8s-certs": _PKI}, {
+            "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint": f"{address}:6443",
         }),
         _pod("kube-controller-manager", version, (
             "--allocate-node-cidrs=true", "--bind-address=0.0.0.0",
@@ -64,21 +65,21 @@ def _files() -> dict[str, str]:
     return out
 
 
-def _etcd(version: Release) -> Object:
-    url = f"https://{ADDRESS}:2379"
+def _etcd(version: Release, node: str, address: str) -> Object:
+    url = f"https://{address}:2379"
     pki = f"{_PKI}/etcd"
     flags = (
         f"--advertise-client-urls={url}",
         f"--cert-file={pki}/server.crt",
         "--client-cert-auth=true",
         "--data-dir=/var/lib/etcd",
-        f"--initial-advertise-peer-urls=https://{ADDRESS}:2380",
-        f"--initial-cluster={NODE}=https://{ADDRESS}:2380",
+        f"--initial-advertise-peer-urls=https://{address}:2380",
+        f"--initial-cluster={node}=https://{address}:2380",
         f"--key-file={pki}/server.key",
         f"--listen-client-urls=https://127.0.0.1:2379,{url}",
         "--listen-metrics-urls=http://127.0.0.1:2381",
-        f"--listen-peer-urls=https://{ADDRESS}:2380",
-        f"--name={NODE}",
+        f"--listen-peer-urls=https://{address}:2380",
+        f"--name={node}",
         f"--trusted-ca-file={pki}/ca.crt",
     )
     notes = {"kubeadm.kubernetes.io/etcd.advertise-client-urls": url}
@@ -94,9 +95,9 @@ def _etcd(version: Release) -> Object:
     return pod
 
 
-def _apiserver(services: str) -> Sequence[str]:
+def _apiserver(services: str, address: str) -> Sequence[str]:
     return (
-        f"--advertise-address={ADDRESS}",
+        f"--advertise-address={address}",
         "--allow-privileged=true",
         "--authorization-mode=Node,RBAC",
         f"--client-ca-file={_PKI}/ca.crt",
@@ -127,7 +128,7 @@ def _pod(
         metadata["annotations"] = notes
     container: Object = {
         "name": name,
-        "image": f"registry.k8s.io/{name}:v{version}.1",
+        "image": f"registry.k8s.io/{name}:v{version.patched}",
         "imagePullPolicy": "IfNotPresent",
         "command": [name, *flags],
     }

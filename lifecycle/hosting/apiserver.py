@@ -1,4 +1,4 @@
-"""The API server's command line in a demo: what kubeadm would write, then what the user adds.
+"""The command lines in a demo: what kubeadm would write, then what the user adds.
 
 Read by both processes: the worker builds the cluster from it, the edge asks clients for
 certificates of the authorities it names.

@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 from apiserver_app.machinery import releases
 from apiserver_app.registry.limits import DEFAULTS
 
-NODES_MAX = 10_000
+NODES, NODES_MAX = 3, 10_000
 LIMIT_MAX = 1 << 40
 SPEED_MIN, SPEED_MAX = 0.1, 1000.0
 MINORS = range(8, 38)  # of Kubernetes 1.x, those whose types are known
 DEFAULT_VERSION = str(releases.DEFAULT)
 DEFAULT_PROFILE = "default"
+SESSION = "session"  # not of a version only, but of a cluster
 _PROFILES = Path(__file__).parent.parent / "catalog" / "profiles"
 _EXAMPLE = """\
 example:
@@ -57,7 +58,7 @@ class Options:
     port: int = 8000
     tls_port: int = 6443
     data_dir: Path = Path("data")
-    nodes: int = 3
+    nodes: int = NODES
     speed: float | str = 1.0
     seed: int | None = None
     kubernetes_version: str = DEFAULT_VERSION
@@ -87,13 +88,13 @@ def parse(arguments: Sequence[str]) -> Options:
     given = parser().parse_args(list(arguments))
     if given.port == given.tls_port != 0:
         raise OptionError(f"--port and --tls-port are both {given.port}; they must differ")
-    version, arguments_ = _of_profile(given.profile)
+    version, arguments_, machines = _of_profile(given.profile)
     return Options(
         host=given.host,
         port=given.port,
         tls_port=given.tls_port,
         data_dir=Path(given.data_dir).expanduser().absolute(),
-        nodes=given.nodes,
+        nodes=given.nodes or machines or NODES,
         speed=given.speed,
         seed=given.seed,
         kubernetes_version=given.kubernetes_version or version,
@@ -110,21 +111,23 @@ def parse(arguments: Sequence[str]) -> Options:
 def profiles() -> tuple[str, ...]:
     """Returns the names of the profiles, the oldest version first."""
     names = sorted((path.stem for path in _PROFILES.glob("v*.yaml")), key=_by_minor)
-    return (DEFAULT_PROFILE, *names)
+    return (DEFAULT_PROFILE, *names, SESSION)
 
 
 def _by_minor(name: str) -> int:
     return int(name.partition(".")[2])
 
 
-def _of_profile(name: str) -> tuple[str, tuple[str, ...]]:
-    """Returns the version of a profile and the flags of its API server."""
+def _of_profile(name: str) -> tuple[str, tuple[str, ...], int]:
+    """Returns the version of a profile, the flags of its API server, and how many machines it
+    names."""
     if name == DEFAULT_PROFILE:
-        return DEFAULT_VERSION, ()
+        return DEFAULT_VERSION, (), 0
     import yaml  # slow, and needed only for a named profile
 
     profile = yaml.safe_load((_PROFILES / f"{name}.yaml").read_text())
-    return profile["kubernetes"], tuple(profile["apiserver-args"])
+    machines = len(profile.get("machines") or ())
+    return profile["kubernetes"], tuple(profile["apiserver-args"]), machines
 
 
 class _Parser(argparse.ArgumentParser):
@@ -165,9 +168,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--nodes",
         type=_nodes,
-        default=3,
         metavar="N",
-        help="nodes of a new cluster: node-1, node-2, ... (default %(default)s)",
+        help=f"nodes of a new cluster: node-1, node-2, ... (default {NODES})",
     )
     add(
         "--speed",
@@ -189,7 +191,8 @@ def parser() -> argparse.ArgumentParser:
         choices=profiles(),
         default=DEFAULT_PROFILE,
         metavar="NAME",
-        help=f"a version with the flags of its time: {', '.join(profiles())}",
+        help="a version with the flags of its time, or the cluster of the articles' session: "
+        + ", ".join(profiles()),
     )
     _add_repeated(made)
     add("--no-browser", action="store_true", help="do not open the page in a browser")

@@ -5,6 +5,7 @@ moment. A script is YAML:
 
     seed: 7                  # optional, as are nodes, kubernetes, epoch
     nodes: 3
+    profile: session         # optional: the cluster of a profile that names its machines
     steps:
     - apply: |               # one request for each document, as kubectl create -f sends it
         apiVersion: apps/v1
@@ -13,7 +14,10 @@ moment. A script is YAML:
     - request: {method: DELETE, path: /api/v1/namespaces/default/pods/web}
     - settle: true           # until nothing is left to do but housekeeping
     - wait: 5                # seconds of virtual time, housekeeping included
+    - until: "2025-01-01T00:01:00Z"
     - restart: true          # the worker is killed and started again
+    bookmarks:               # optional: moments with a title
+    - {at: "2025-01-01T00:00:30Z", title: something begins}
 """
 
 from __future__ import annotations
@@ -35,11 +39,13 @@ from apiserver_app.machinery.kernel import SECOND
 from lifecycle import catalog
 from lifecycle.cluster.composition import Cluster, Report
 from lifecycle.cluster.inputs import Inputs
+from lifecycle.hosting import profiled
 from lifecycle.hosting.worker.clock import MAX
 from lifecycle.hosting.worker.clusterhost import ClusterHost
-from lifecycle.trace import storage
+from lifecycle.trace import bookmarks, storage
 
-STEPS = ("apply", "request", "settle", "wait", "restart")
+KEYS = ("seed", "nodes", "kubernetes", "epoch", "profile", "steps", "bookmarks")
+STEPS = ("apply", "request", "settle", "wait", "until", "restart")
 WHOLE_REQUESTS = 1e6  # no wall clock moves here, but what has begun is to end
 SLICES_MAX = 100_000  # of one step; more means that it never settles
 
@@ -157,8 +163,11 @@ class Session:
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass, with all housekeeping that falls due."""
+        self.wait_until(self.cluster.kernel.now + int(seconds * SECOND))
+
+    def wait_until(self, end: int) -> None:
+        """Let virtual time pass until then."""
         kernel = self.cluster.kernel
-        end = kernel.now + int(seconds * SECOND)
         while True:
             self.settle()
             due = kernel.next_due(jump=False)
@@ -285,7 +294,7 @@ def parse(text: str) -> dict[str, Any]:
         raise ScriptError(f"the script is no YAML: {error}") from error
     if not isinstance(script, dict) or not isinstance(script.get("steps"), list):
         raise ScriptError('a script is a mapping with a list of "steps"')
-    unknown = sorted(set(script) - {"seed", "nodes", "kubernetes", "epoch", "steps"})
+    unknown = sorted(set(script) - set(KEYS))
     if unknown:
         raise ScriptError(f'a script has no "{unknown[0]}"')
     for number, step in enumerate(script["steps"], 1):
@@ -295,9 +304,20 @@ def parse(text: str) -> dict[str, Any]:
     return script
 
 
+def bookmarks_of(script: dict[str, Any], session: Session) -> list[dict[str, Any]]:
+    """Those of the script: each at the record before its moment."""
+    records, found = session.records(), []
+    for each in script.get("bookmarks") or ():
+        t = meta.parse_time(str(each["at"])) - session.inputs.epoch
+        seq = max((one["seq"] for one in records if one["t"] <= t), default=1)
+        found.append({"seq": seq, "t": t, "title": str(each["title"])})
+    return bookmarks.check(found, session.cluster.recorder.seq)
+
+
 def run(script: dict[str, Any], seed: int | None = None, backend: Backend | None = None) -> Session:
     """Run a parsed script to its end."""
-    changes: dict[str, Any] = {"seed": script.get("seed", 1) if seed is None else seed}
+    changes = profiled.session(script["profile"]) if "profile" in script else {}
+    changes |= {"seed": script.get("seed", 1) if seed is None else seed}
     if "nodes" in script:
         changes["nodes"] = int(script["nodes"])
     if "kubernetes" in script:
@@ -321,6 +341,8 @@ def run(script: dict[str, Any], seed: int | None = None, backend: Backend | None
             )
         elif "wait" in step:
             session.wait(float(step["wait"]))
+        elif "until" in step:
+            session.wait_until(meta.parse_time(str(step["until"])))
         elif "restart" in step:
             session.settle()
             session.restart()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from apiserver_app.apis.servicenet import ServiceNet
-from apiserver_app.auth.bootstrap import ADVERTISED
+from apiserver_app.auth.bootstrap import SECURE_PORT
 from apiserver_app.auth.data import cast
 from apiserver_app.auth.data.notation import rules
 from apiserver_app.machinery.meta import Object
@@ -84,9 +84,9 @@ def dns(version: Release, net: ServiceNet) -> list[Item]:
     ]
 
 
-def proxy(version: Release, pods: str) -> list[Item]:
-    """The addon kube-proxy."""
-    server = f"https://{ADVERTISED}"
+def proxy(version: Release, pods: str, address: str) -> list[Item]:
+    """The addon kube-proxy; it asks the API server at `address`."""
+    server = f"https://{address}:{SECURE_PORT}"
     data = {
         "config.conf": texts.PROXY.replace("{pods}", pods),
         "kubeconfig.conf": texts.PROXY_KUBECONFIG.format(server=server),
@@ -238,7 +238,7 @@ def _kube_proxy(version: Release) -> Object:
     host = {"xtables-lock": "/run/xtables.lock", "lib-modules": "/lib/modules"}
     container: Object = {
         "name": "kube-proxy",
-        "image": f"{texts.registry(version)}/kube-proxy:v{version}.{texts.PATCH_RELEASE}",
+        "image": f"{texts.registry(version)}/kube-proxy:v{version.patched}",
         "imagePullPolicy": "IfNotPresent",
         "command": [
             "/usr/local/bin/kube-proxy",

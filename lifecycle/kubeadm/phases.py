@@ -3,8 +3,8 @@
 They run once a cluster, in the background and a moment after it is ready, so that whoever starts
 at once is not kept waiting; only the students' quota is there from the start. The cluster's
 configuration is uploaded last, not first: that it is there says that everything before it was
-created. What a phase finds is left as it is. Other than with kubeadm's defaults the control plane's
-node gets no taint: the classroom's pods run there too.
+created. What a phase finds is left as it is. The control plane's node gets its taint only where a
+profile asks for it: the classroom's pods run there too.
 
 Models kubernetes cmd/kubeadm/app/cmd/phases/init/*.go.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from apiserver_app.apis import servicenet
 from apiserver_app.apis.servicenet import ServiceNet
@@ -23,6 +23,7 @@ from apiserver_app.machinery.client import Client
 from apiserver_app.machinery.kernel import SECOND, Kernel
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
+from controllers_app.cri import runtimes
 from lifecycle.kubeadm import objects
 from lifecycle.kubeadm.objects import Item
 
@@ -52,13 +53,20 @@ class Init:
         node: str,
         key: bytes,
         pods: str,
+        address: str = bootstrap.ADVERTISED_IP,
         net: ServiceNet = servicenet.DEFAULT,
+        more: Sequence[Item] = (),
+        taint: bool = False,
+        socket: str = runtimes.CONTAINERD.socket,
     ) -> None:
+        """`more` is what is created behind kubeadm's own addons."""
         self._kernel = kernel
         self._key = key  # what the bootstrap token is made from
         self._version = version
         self._net = net
         self._pods = pods
+        self._more, self._taint, self._socket = more, taint, socket
+        self._address = address  # of the API server
         self._ca_pem = ca_pem
         self._node = node
         self._super = client_for(SUPER_ADMIN, ("system:masters",))
@@ -89,9 +97,12 @@ class Init:
         if self._version.has("SuperAdminConf"):
             await self._create(self._super, [objects.admins()])
         await self._mark_control_plane()
-        await self._create(self._admin, [*self._token(), *bootstrap.joining(self._ca_pem)])
+        await self._create(
+            self._admin, [*self._token(), *bootstrap.joining(self._ca_pem, self._address)]
+        )
         await self._create(self._admin, objects.dns(self._version, self._net))
-        await self._create(self._admin, objects.proxy(self._version, self._pods))
+        await self._create(self._admin, objects.proxy(self._version, self._pods, self._address))
+        await self._create(self._admin, self._more)
         await self._create(self._admin, objects.configuration(self._version, self._net, self._pods))
 
     async def _create(self, client: Client, items: Iterable[Item]) -> None:
@@ -111,9 +122,10 @@ class Init:
             roles.insert(0, "master")
         labels = {f"{_ROLE}{role}": "" for role in roles}
         labels["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
-        socket = "unix:///run/containerd/containerd.sock"
-        notes = {"kubeadm.alpha.kubernetes.io/cri-socket": socket}
+        notes = {"kubeadm.alpha.kubernetes.io/cri-socket": self._socket}
         patch: Object = {"metadata": {"labels": labels, "annotations": notes}}
+        if self._taint:
+            patch["spec"] = {"taints": [{"key": f"{_ROLE}{roles[0]}", "effect": "NoSchedule"}]}
         with errors.ignoring("NotFound"):  # the cluster may have been made without nodes
             await self._admin.patch("nodes", "", self._node, patch)
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from apiserver_app.machinery.releases import Release
 from controllers_app.cri.environment import DOMAIN
 
-PATCH_RELEASE = 1
-
 COREFILE = f"""\
 .:53 {{
     errors
@@ -150,7 +148,7 @@ dns: {{}}
     dataDir: /var/lib/etcd
 imageRepository: {registry}
 kind: ClusterConfiguration
-kubernetesVersion: v{version}.{patch}
+kubernetesVersion: v{version}
 networking:
   dnsDomain: {domain}
   podSubnet: {pods}
@@ -182,8 +180,7 @@ def cluster(version: Release, services: str, pods: str) -> str:
         else "",
         algorithm="encryptionAlgorithm: RSA-2048\n" if newer else "",
         registry=registry(version),
-        version=version,
-        patch=PATCH_RELEASE,
+        version=version.patched,
         domain=DOMAIN,
         pods=pods,
         services=services,

@@ -34,7 +34,7 @@ CHANCE = (
     (r'("resourceVersion": )"[0-9]+"', r'\1"N"'),
     (r"(containerd|docker)://[0-9a-f]{64}", "CONTAINER"),
     (r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+", "IP"),
-    (r"k8s-node2|node-[0-9]", "NODE"),
+    (r"(k8s-)?node-?[0-9]", "NODE"),
     (rf"(({'|'.join(HASHES)}|kube-api-access)-)[a-z0-9]{{5}}", r"\1ID"),
 )
 

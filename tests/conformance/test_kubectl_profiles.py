@@ -44,7 +44,10 @@ POD_OF_RUN = (
 )
 
 
-@pytest.fixture(scope="module", params=options.profiles()[1:])
+VERSIONS = [name for name in options.profiles() if name.startswith("v")]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
 def profile(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

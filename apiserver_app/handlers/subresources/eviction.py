@@ -8,7 +8,6 @@ Models kubernetes pkg/registry/core/pod/storage/eviction.go.
 from __future__ import annotations
 
 from apiserver_app.admission.plugin import Attributes
-from apiserver_app.etcd import wal
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import WELL_FORMED, Decision
@@ -60,7 +59,8 @@ class Evict(Operation):
         if not request.dry_run:
             marked = _with_condition(pod, meta.rfc3339(cluster.kernel.now))
             cluster.storage.update(info, marked, pod, subresource="eviction")
-            synced = cluster.kernel.spend_time(wal.SYNC)  # a write of its own, seen before it goes
+            # a write of its own, seen before it goes
+            synced = cluster.kernel.spend_time(cluster.options.sync)
             if synced is not None:
                 await synced
             pod = cluster.storage.get(info, request.namespace, request.name)[0]

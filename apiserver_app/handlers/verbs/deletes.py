@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator
 
 from apiserver_app.admission.plugin import DELETE, Attributes
-from apiserver_app.etcd import wal
 from apiserver_app.handlers import decision
 from apiserver_app.handlers.call import Outcome
 from apiserver_app.handlers.cluster import ClusterContext
@@ -205,7 +204,7 @@ async def _mark_and_remove(
     away in between does what was asked."""
     cluster = request.cluster
     decided = _mark(request, info, old, marked, dry_run=False)
-    synced = cluster.kernel.spend_time(wal.SYNC)
+    synced = cluster.kernel.spend_time(cluster.options.sync)
     if synced is not None:
         await synced
     stored = cluster.storage.find(info, meta.namespace_of(old), meta.name_of(old))

@@ -101,7 +101,9 @@ class OpenApi:
             return 406, out, b""
         is_protobuf = kind != negotiation.JSON
         name = "v2.pb" if is_protobuf else "v2"
-        kind = _PROTOBUF_TYPE if is_protobuf else kind
+        if is_protobuf:
+            typed = self._version.has("OpenAPIv2ProtobufTyped")
+            kind = _PROTOBUF_TYPE if typed else "application/octet-stream"
         out += [("Content-Type", kind), ("Etag", f'"{self._hash(name)}"')]
         return self._document(name, out, headers)
 

@@ -12,7 +12,7 @@ from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import quantity
 from apiserver_app.machinery.waiting import Signal
-from controllers_app.cri.images import Image, repository
+from controllers_app.cri.images import Image
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.node.lease import Lease
 from controllers_app.kubelet.status import patch_of_conditions
@@ -134,6 +134,7 @@ class NodeStatus:
                 _condition(old_conditions.get(kind), kind, "False", reason, message, now)
             )
         conditions.append(_condition(old_conditions.get("Ready"), "Ready", *self._ready(), now))
+        runtime = kubelet.runtime.kind
         images = sorted(kubelet.runtime.list_images(), key=_by_size)
         return {
             "addresses": [
@@ -146,7 +147,7 @@ class NodeStatus:
             "nodeInfo": self.info(),
             "images": [
                 {
-                    "names": [f"{repository(image.name)}@{image.digest}", image.name],
+                    "names": [runtime.digest(image), runtime.image(image.name)],
                     "sizeBytes": image.size_bytes,
                 }
                 for image in images[:IMAGES_MAX]
@@ -171,7 +172,7 @@ class NodeStatus:
         return {
             "architecture": "amd64",
             "bootID": f"00000000-0000-4000-8000-{number:012d}",
-            "containerRuntimeVersion": "containerd://1.7.27",
+            "containerRuntimeVersion": kubelet.runtime.kind.said,
             "kernelVersion": "6.1.0-simulated",
             "kubeProxyVersion": "",
             "kubeletVersion": kubelet.version,

@@ -166,7 +166,8 @@ class Containers(Restarts):
         pod, kubelet = self._pod, self._pod.kubelet
         await pod.step("container", "begin", {"container": container.name})
         container_id = await kubelet.runtime.create_container()
-        self.event(container, "Normal", "Created", f"Created container: {container.name}")
+        colon = ":" if kubelet.release.has("CreatedContainerColon") else ""
+        self.event(container, "Normal", "Created", f"Created container{colon} {container.name}")
         await kubelet.kernel.sleep(image.start_seconds)
         fault = kubelet.runtime.start_fault(pod.uid, spec, image)
         if container.container_id:
@@ -188,6 +189,7 @@ class Containers(Restarts):
             failed = await hooks.run(pod, container, spec, image, hooks.POST_START)
             if failed and container.is_running:
                 return await self._hook_failed(container, failed)
+        await kubelet.runtime.relisted()
         if container.is_running:
             self._probes.add(container, spec, image, kubelet.kernel.now)
         if container.ready and container.kind != INIT:

@@ -11,7 +11,7 @@ from apiserver_app.machinery.meta import Object
 from controllers_app.cri import images
 from controllers_app.cri.images import Image
 from controllers_app.cri.services import PullError
-from controllers_app.kubelet.backoff import Backoff, go_duration
+from controllers_app.kubelet.backoff import Backoff, exact_go_duration, go_duration
 from controllers_app.kubelet.dependencies import Pod
 from controllers_app.kubelet.status import ContainerState
 
@@ -81,8 +81,8 @@ class ImageGetter:
             raise Refused("ErrImageNeverPull", message, self.until_sync(container))
         else:
             pulled = await self._pull(container, image)
-        container.image = pulled.name
-        container.image_id = f"{images.repository(pulled.name)}@{pulled.digest}"
+        container.image = runtime.kind.image(pulled.name)
+        container.image_id = runtime.kind.image_ref(pulled)
         return images.for_container(pulled, pod.pod, container.name)
 
     async def _pull(self, container: ContainerState, image: str) -> Image:
@@ -99,12 +99,24 @@ class ImageGetter:
             container,
             "Normal",
             "Pulled",
-            f'Successfully pulled image "{image}" in {go_duration(pull)} '
-            f"({go_duration(waited)} including waiting). Image size: {pulled.size_bytes} bytes.",
+            f'Successfully pulled image "{image}"{self._took(pull, waited, pulled)}',
         )
         detail = {"image": image, "seconds": round(waited, 3), "bytes": pulled.size_bytes}
         await pod.step("image", "end", detail)
         return pulled
+
+    def _took(self, pull: float, waited: float, pulled: Image) -> str:
+        """How long a pull took, as each release says it."""
+        release = self._pod.kubelet.release
+        if not release.has("PullsSayHowLong"):
+            return ""
+        text = go_duration if release.has("PullsSayMilliseconds") else exact_go_duration
+        if not release.has("PullsSayHowLongTheyWaited"):
+            return f" in {text(waited)}"
+        said = f" in {text(pull)} ({text(waited)} including waiting)"
+        if release.has("PullsSayTheSize"):
+            said += f". Image size: {pulled.size_bytes} bytes."
+        return said
 
     async def _fail(
         self, container: ContainerState, image: str, reason: str, message: str, error: str

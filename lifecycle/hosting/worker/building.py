@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +15,10 @@ from apiserver_app.etcd.backend import ClusterState
 from apiserver_app.etcd.log import DatabaseBackend
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.releases import Release
-from controllers_app.kubelet.pods.staticpods import Manifests
 from lifecycle import catalog
-from lifecycle.cluster import staticpods
 from lifecycle.cluster.composition import Cluster
-from lifecycle.cluster.inputs import Inputs, pod_range
-from lifecycle.cluster.rates import rates
-from lifecycle.hosting import apiserver, quarantine
+from lifecycle.cluster.inputs import Inputs
+from lifecycle.hosting import apiserver, profiled, quarantine
 from lifecycle.hosting.mark import Mark
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
 from lifecycle.hosting.worker import auditlog, authfiles, disk, sweeper
@@ -30,6 +28,8 @@ from lifecycle.hosting.worker.driver import Driver, Send
 from lifecycle.hosting.worker.forks import Forks
 from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.hosting.worker.outbound import Network
+from lifecycle.trace import archive
+from lifecycle.trace.reading import TraceError
 
 DEFAULT_SEED = 1
 
@@ -50,6 +50,8 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     backend = DatabaseBackend(options.cluster)
     cluster = Cluster(inputs, backend, report, network)
     _check_same(cluster, options)
+    if cluster.is_new:
+        _keep_recording(options)
     mode, speed = parse_speed(options.speed)
     alarm = cluster.store.alarm = disk.alarm(options.data_dir, backend)
     if alarm and cluster.is_new:
@@ -101,9 +103,10 @@ def _inputs(options: Options, given: flags.Flags, now: int) -> Inputs:
         ca_pem=keys.ca.certificate.decode(),
         ca_key=keys.ca.key,
         service_account_key=keys.service_account_key,
+        machines=profiled.machines(profile),
         flags=given,
         options={
-            "kubelet": {"images": catalog.images()},
+            **profiled.options(profile),
             "kubeadm": True,
             "limits": {name.replace("-", "_"): most for name, most in options.limits},
             "manifests": {staticpods.NODE: _static_pods(options, given)},
@@ -111,11 +114,12 @@ def _inputs(options: Options, given: flags.Flags, now: int) -> Inputs:
     )
 
 
-def _static_pods(options: Options, given: flags.Flags) -> Manifests:
-    version = Release.parse(options.kubernetes_version)
-    return staticpods.manifests(
-        version, given, pods=pod_range(options.nodes), rates=rates(options.nodes)
-    )
+def _keep_recording(options: Options) -> None:
+    """The story that was recorded on such a cluster is among the saved traces from the start."""
+    file = catalog.recording(catalog.profile(options.profile))
+    if file is not None:
+        with file.open("rb") as recorded, contextlib.suppress(TraceError):
+            archive.Archive(options.data_dir).take("", recorded, options.profile)
 
 
 def _fork_builder(
@@ -162,6 +166,13 @@ def _check_same(cluster: Cluster, options: Options) -> None:
             "choose another --data-dir"
         )
 
+    if catalog.profile(state.profile).get("machines") != catalog.profile(options.profile).get(
+        "machines"
+    ):
+        raise ValueError(
+            f"the data directory holds a cluster of profile {state.profile}, whose machines have "
+            f"other names; go on with {_wish(state)}, or choose another --data-dir"
+        )
 
 def _wish(state: ClusterState) -> str:
     """Returns the option that starts a cluster with this state."""

@@ -86,6 +86,8 @@ class Command(BaseCommand):
         except (scripted.ScriptError, UnicodeDecodeError) as error:
             raise CommandError(f"{options['script']}: {error}") from error
         header = session.header()
+        if marks := scripted.bookmarks_of(script, session):
+            header["bookmarks"] = marks
         archive.write_file(options["out"], header, session.records())
         self.stdout.write(f"{header['last']} records written to {options['out']}")
 

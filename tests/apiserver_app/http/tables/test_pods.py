@@ -57,6 +57,10 @@ CASES = {
     "running and ready": (pod(statuses=[container(ready=True, **RUNNING)]),
                           ["1/1", "Running", "0"]),
     "running, not ready": (pod(statuses=[container(**RUNNING)]), ["0/1", "Running", "0"]),
+    "running again": (
+        pod(statuses=[container(ready=True, restarts=1, **RUNNING)]),
+        ["1/1", "Running", "1 (3d8h ago)"],
+    ),
     "crash loop": (
         pod(statuses=[container(restarts=1, waiting={"reason": "CrashLoopBackOff"})]),
         ["0/1", "CrashLoopBackOff", "1 (3d8h ago)"],

@@ -11,7 +11,6 @@ import orjson
 import pytest
 
 from apiserver_app import flags
-from apiserver_app.auth import bootstrap
 from apiserver_app.machinery.serializer import protobuf
 from apiserver_app.registry import masterleases
 from apiserver_app.registry.core.service import ranges
@@ -178,7 +177,7 @@ def test_the_ranges_are_those_of_the_flags() -> None:
         shown = ranges.decode(entry)
         assert shown is not None and shown["range"] == wanted
     assert session.request("GET", "/api").json()["serverAddressByClientCIDRs"] == [
-        {"clientCIDR": "0.0.0.0/0", "serverAddress": bootstrap.ADVERTISED}  # no service's address
+        {"clientCIDR": "0.0.0.0/0", "serverAddress": "10.0.0.11:6443"}  # no service's address
     ]
 
 
