@@ -219,6 +219,11 @@ BEHAVIOURS: Mapping[str, Span] = {
     "NodeMonitorGracePeriod50s": Span(32),
     "OrderedNamespaceDeletion": Span(33),
     "PodReadyToStartContainersCondition": Span(29),
+    "SchedulerPolicy": Span(until=22),  # --policy-config-file
+    "PullsSayHowLong": Span(19),  # the event of an image that was pulled
+    "PullsSayHowLongTheyWaited": Span(26),
+    "PullsSayMilliseconds": Span(28),
+    "PullsSayTheSize": Span(30),
     "PortworxMigration": Span(31),
     "RetroactiveDefaultStorageClass": Span(26),
     "SchedulerAsyncPreemption": Span(33),

@@ -28,6 +28,10 @@ TRANSITIONS = {
 }
 
 
+class CannotStart(Exception):
+    """What it was given does not let it start; it tries again, and nobody waits for that."""
+
+
 class IllegalTransition(Exception):
     """The component's state does not allow the action; nothing was changed."""
 
@@ -94,4 +98,6 @@ class Component:
             if self.state == "failed":
                 self.start()
 
-        self._kernel.call_at(self._kernel.now + RESTART_SECONDS * SECOND, start, None)
+        due = self._kernel.now + RESTART_SECONDS * SECOND
+        background = isinstance(error, CannotStart)
+        self._kernel.call_at(due, start, None, background=background)

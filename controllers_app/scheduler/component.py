@@ -22,7 +22,7 @@ from apiserver_app.machinery.probe import Probe
 from apiserver_app.machinery.rand import Rand
 from apiserver_app.machinery.releases import Release
 from controllers_app.runtime import podconditions
-from controllers_app.runtime.component import Component
+from controllers_app.runtime.component import CannotStart, Component
 from controllers_app.runtime.election import LeaderElector
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import InformerFactory
@@ -45,6 +45,7 @@ from controllers_app.scheduler.plugins import PLUGINS
 from controllers_app.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from controllers_app.scheduler.plugins.volume_binding import VolumePlugin
+from controllers_app.scheduler.policy import Policy, PolicyError
 from controllers_app.scheduler.queue import Queued, SchedulingQueue
 from controllers_app.scheduler.volumes import Volumes
 
@@ -71,19 +72,32 @@ def build(
     its command line."""
 
     async def main(group: TaskGroup) -> None:
-        made.metrics_source = scheduler = Scheduler(kernel, probe, rand, client, group, version)
+        try:
+            policy = await given.chosen(client)
+        except PolicyError as error:  # the program ends, and is started again
+            group.give_up(CannotStart(str(error)))
+            return
+        made.metrics_source = scheduler = Scheduler(
+            kernel, probe, rand, client, group, version, host, policy
+        )
         await scheduler.run()
 
-    made = Component(kernel, probe, NAME, main, _facts())
+    made = Component(kernel, probe, NAME, main, _facts(plugins(given.policy)))
     return made
 
 
-def _facts() -> Object:
+def plugins(policy: Policy | None) -> tuple[Plugin, ...]:
+    """Those that run, in their order."""
+    known = tuple(kind() for kind in PLUGINS)
+    return known if policy is None else policy.pick(known)
+
+
+def _facts(plugins: Sequence[Plugin]) -> Object:
     """What the trace says about the scheduler when it starts."""
     return {
         "resource": "pods",
         "source": "pkg/scheduler/schedule_one.go schedulePod",
-        "plugins": [framework.facts(kind) for kind in PLUGINS],
+        "plugins": [framework.facts(plugin) for plugin in plugins],
     }
 
 
@@ -102,6 +116,8 @@ class Scheduler:
         client: Client,
         group: TaskGroup,
         version: Release = releases.DEFAULT,
+        host: str = "node-1",
+        policy: Policy | None = None,
     ) -> None:
         self._kernel = kernel
         self._probe = probe
@@ -113,7 +129,7 @@ class Scheduler:
         self._informers = InformerFactory(kernel, client, probe, NAME, group)
         self._version = version
         self.cache = Cache()
-        self.plugins: tuple[Plugin, ...] = tuple(kind() for kind in PLUGINS)
+        self.plugins = plugins(policy)
         self._filters = tuple(plugin for plugin in self.plugins if plugin.filters)
         self._scorers = tuple(plugin for plugin in self.plugins if plugin.scores)
         self._by_name = {plugin.name: plugin for plugin in self.plugins}

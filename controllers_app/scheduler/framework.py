@@ -168,7 +168,7 @@ class Plugin:
         return True
 
 
-def facts(plugin: type[Plugin]) -> Object:
+def facts(plugin: Plugin) -> Object:
     """A plugin for the trace: its weight when it scores, upstream's file, its remedy."""
     described: Object = {"name": plugin.name, "source": plugin.source}
     if plugin.filters:

@@ -18,6 +18,7 @@ from controllers_app.kubelet.server.nodes import KubeletServers
 from controllers_app.roles import ACTIONS, CONTROLLERS, KUBELET, SCHEDULER
 from controllers_app.runtime.component import Component
 from controllers_app.scheduler import component as scheduler
+from controllers_app.scheduler import flags as scheduler_flags
 from lifecycle.cluster.clients import Clients
 from lifecycle.cluster.inputs import Inputs, pod_range
 
@@ -80,7 +81,13 @@ def control_plane(
         cluster_cidr=pod_range(inputs.nodes),
     )
     chooser = scheduler.build(
-        kernel, probe, rand, clients.scheduler(scheduler.NAME), version=version
+        kernel,
+        probe,
+        rand,
+        clients.scheduler(scheduler.NAME),
+        version=version,
+        host=inputs.machine(1).name,
+        given=inputs.options.get("scheduler", scheduler_flags.NONE),
     )
     return {
         CONTROLLERS: Role(CONTROLLERS, manager.components, first_only=True),
@@ -104,6 +111,7 @@ def kubelets(
                 client,
                 name,
                 number,
+                address=address,
                 hosts=hosts,
                 servers=servers,
                 manifests=inputs.options.get("manifests", {}).get(name),
@@ -111,7 +119,6 @@ def kubelets(
             )
         )
     return {KUBELET: Role(KUBELET, nodes)}
-                address=address,
 
 
 def _kubelet(inputs: Inputs) -> dict[str, Any]:

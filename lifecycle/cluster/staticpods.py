@@ -26,7 +26,13 @@ _SIMULATED = (
 
 
 def manifests(
-    version: Release, given: flags.Flags | None = None, *, pods: str, rates: Rates = DEFAULT_RATES
+    version: Release,
+    given: flags.Flags | None = None,
+    *,
+    pods: str,
+    rates: Rates = DEFAULT_RATES,
+    node: str = NODE,
+    scheduler: Sequence[str] = (),
 ) -> Manifests:
     """What is on the first node's disk, for a version of Kubernetes such as 1.33; `given` is the
     command line of its API server, `pods` the range of their addresses, `rates` what the
@@ -50,7 +56,7 @@ def manifests(
         ), {"k8s-certs": _PKI}),
         _pod("kube-scheduler", version, (
             "--bind-address=0.0.0.0", *rate_flags(rates.scheduler, DEFAULT_RATES.scheduler),
-            "--kubeconfig=/etc/kubernetes/scheduler.conf", "--leader-elect=true",
+            "--kubeconfig=/etc/kubernetes/scheduler.conf", "--leader-elect=true", *scheduler,
         ), {}),
     )  # fmt: skip
     return Manifests(manifests, _files())

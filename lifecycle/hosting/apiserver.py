@@ -12,6 +12,7 @@ from apiserver_app import flags
 from apiserver_app.apis import servicenet
 from apiserver_app.auth import issuer, pki
 from apiserver_app.machinery.releases import Release
+from controllers_app.scheduler import flags as scheduler_flags
 from lifecycle.hosting.options import Options
 
 
@@ -36,6 +37,12 @@ def parse(options: Options) -> flags.Flags:
         return flags.parse(command_line(options), read, Release.parse(options.kubernetes_version))
     except flags.FlagError as error:
         raise flags.FlagError(f"{error}{_hint(str(error))}") from error
+
+
+def scheduler(options: Options) -> scheduler_flags.Flags:
+    """The command line of the scheduler. Raises ValueError."""
+    version = Release.parse(options.kubernetes_version)
+    return scheduler_flags.parse(options.scheduler_args, read, version)
 
 
 def _hint(error: str) -> str:

@@ -69,6 +69,7 @@ class Options:
     single_process: bool = False
     cluster: str = "demo"
     apiserver_args: tuple[str, ...] = ()
+    scheduler_args: tuple[str, ...] = ()
     limits: tuple[tuple[str, int], ...] = ()  # of the cluster, by name
 
     def to_json(self) -> str:
@@ -79,6 +80,7 @@ class Options:
         values: dict[str, Any] = json.loads(text)
         values["data_dir"] = Path(values["data_dir"])
         values["apiserver_args"] = tuple(values["apiserver_args"])
+        values["scheduler_args"] = tuple(values["scheduler_args"])
         values["limits"] = tuple((name, most) for name, most in values["limits"])
         return cls(**values)
 
@@ -104,6 +106,7 @@ def parse(arguments: Sequence[str]) -> Options:
         new_tokens=given.new_tokens,
         single_process=given.single_process,
         apiserver_args=(*arguments_, *given.apiserver_arg),
+        scheduler_args=tuple(given.scheduler_arg),
         limits=tuple(given.limit),
     )
 
@@ -215,6 +218,13 @@ def _add_repeated(made: argparse.ArgumentParser) -> None:
         metavar="FLAG=VALUE",
         help="a flag of kube-apiserver, such as authorization-mode=ABAC,RBAC; may be repeated; "
         "more examples below",
+    )
+    made.add_argument(
+        "--scheduler-arg",
+        action="append",
+        default=[],
+        metavar="FLAG=VALUE",
+        help="a flag of kube-scheduler, up to 1.22: policy-config-file=policy.yaml",
     )
     defaults = ", ".join(f"{name}={most}" for name, most in DEFAULTS.items())
     made.add_argument(

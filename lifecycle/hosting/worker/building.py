@@ -93,6 +93,9 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
 
 def _inputs(options: Options, given: flags.Flags, now: int) -> Inputs:
     keys = pki.read(options.data_dir)
+    profile = catalog.profile(options.profile)
+    version = Release.parse(options.kubernetes_version)
+    scheduler = apiserver.scheduler(options)
     return Inputs(
         name=options.cluster,
         seed=DEFAULT_SEED if options.seed is None else options.seed,
@@ -100,16 +103,19 @@ def _inputs(options: Options, given: flags.Flags, now: int) -> Inputs:
         profile=options.profile,
         epoch=now,
         nodes=options.nodes,
+        machines=profiled.machines(profile),
         ca_pem=keys.ca.certificate.decode(),
         ca_key=keys.ca.key,
         service_account_key=keys.service_account_key,
-        machines=profiled.machines(profile),
         flags=given,
         options={
             **profiled.options(profile),
             "kubeadm": True,
             "limits": {name.replace("-", "_"): most for name, most in options.limits},
-            "manifests": {staticpods.NODE: _static_pods(options, given)},
+            "manifests": profiled.static_pods(
+                version, given, options.nodes, profile, scheduler.line
+            ),
+            "scheduler": scheduler,
         },
     )
 
@@ -160,12 +166,6 @@ def _check_same(cluster: Cluster, options: Options) -> None:
             f"the data directory holds a cluster of Kubernetes {state.version}, not "
             f"{options.kubernetes_version}; go on with {_wish(state)}, or choose another --data-dir"
         )
-    if options.seed is not None and options.seed != state.seed:
-        raise ValueError(
-            f"the data directory holds a cluster with seed {state.seed}, not {options.seed}; "
-            "choose another --data-dir"
-        )
-
     if catalog.profile(state.profile).get("machines") != catalog.profile(options.profile).get(
         "machines"
     ):
@@ -173,6 +173,12 @@ def _check_same(cluster: Cluster, options: Options) -> None:
             f"the data directory holds a cluster of profile {state.profile}, whose machines have "
             f"other names; go on with {_wish(state)}, or choose another --data-dir"
         )
+    if options.seed is not None and options.seed != state.seed:
+        raise ValueError(
+            f"the data directory holds a cluster with seed {state.seed}, not {options.seed}; "
+            "choose another --data-dir"
+        )
+
 
 def _wish(state: ClusterState) -> str:
     """Returns the option that starts a cluster with this state."""
