@@ -23,7 +23,7 @@ from controllers_app.runtime.watches import For, Owns, Watch, label_selector
 
 BURST_REPLICAS = 500
 STATUS_RETRIES = 1
-_CENSUS = "replicas"
+_CENSUS, _OWNERS = "replicas", "labels"
 
 
 class Tally(msgspec.Struct):
@@ -55,6 +55,7 @@ class ReplicaSetController(Controller):
         self._pod_control = podcontrol.PodControl(ctx.kernel, ctx.client, ctx.recorder)
         self._sets, self._pods = self.caches[self.resource], self.caches["pods"]
         self._pods.census(_CENSUS, indexes.controller_uid, podstate.replica_facts)
+        self._pods.census(_OWNERS, podstate.place_and_labels, podstate.owner_facts)
 
     async def reconcile(self, key: str) -> Result | None:
         owner = self._sets.get(key)
@@ -72,6 +73,7 @@ class ReplicaSetController(Controller):
         status = self._status(owner, tally, failure)
         if await self._write_status(owner, status):
             summary += "; writes its status"
+        summary += self._skipped(owner, selector)
         if failure is not None:
             raise failure
         return Result(summary, requeue_after=tally.wait)
@@ -108,6 +110,21 @@ class ReplicaSetController(Controller):
             groups.append(self._pods.orphans(namespace))
         for group in groups:
             await claims.claim([pod for pod in list(group.values()) if podstate.is_active(pod)])
+
+    def _skipped(self, owner: Object, selector: labels.Selector) -> str:
+        """Pods that look like its own and belong to another: it does not act on them."""
+        template = (owner["spec"].get("template") or {}).get("metadata") or {}
+        wanted = template.get("labels") or {}
+        if not selector.matches(wanted):
+            return ""
+        where = podstate.place_and_labels_of(meta.namespace_of(owner), wanted)
+        skipped: dict[str, int] = {}
+        for (uid, other), count in self._pods.count(_OWNERS, where).items():
+            if uid and uid != meta.uid_of(owner):
+                skipped[other] = skipped.get(other, 0) + count
+        return "".join(
+            f"; {count} skipped: owned by {other}" for other, count in sorted(skipped.items())
+        )
 
     def _tally(self, owner: Object, selector: labels.Selector) -> Tally:
         """Counts the owner's pods, and matching orphans, which have just been adopted."""

@@ -9,7 +9,7 @@ pkg/api/v1/pod/util.go.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -75,6 +75,22 @@ def replica_facts(pod: Object) -> tuple[bool, bool, tuple[tuple[str, str], ...]]
     """(active, ready, labels): the facts by which replica sets count pods."""
     labels = pod["metadata"].get("labels")
     return (is_active(pod), is_ready(pod), tuple(labels.items()) if labels else ())
+
+
+def place_and_labels(pod: Object) -> str:
+    """What pods that are alike to a selector have in common: their namespace and their labels."""
+    metadata = pod["metadata"]
+    return place_and_labels_of(meta.namespace_of(pod), metadata.get("labels") or {})
+
+
+def place_and_labels_of(namespace: str, labels: Mapping[str, str]) -> str:
+    return f"{namespace}/{','.join(sorted(map('='.join, labels.items())))}"
+
+
+def owner_facts(pod: Object) -> tuple[str, str]:
+    """(uid, kind and name) of the controller of an active pod; empty for others."""
+    owner = meta.controller_of(pod) if is_active(pod) else None
+    return (owner["uid"], f"{owner['kind']} {owner['name']}") if owner else ("", "")
 
 
 class _Rank(msgspec.Struct, frozen=True):

@@ -8,6 +8,8 @@ import msgspec
 import pytest
 
 from apiserver_app.machinery import errors, meta
+from lifecycle.hosting import scripted
+from lifecycle.hosting.scripted import Session
 from tests.controllers_app.controllers.lab import Lab, pod, replica_set
 
 
@@ -128,6 +130,29 @@ def test_pods_of_another_owner_with_the_same_selector_are_left_alone(lab: Lab) -
         meta.name_of(one): one["metadata"]["ownerReferences"][0]["name"] for one in lab.all("pods")
     }
     assert {name: owners[name] for name in before} == dict.fromkeys(before, "one")
+
+
+def test_the_trace_tells_that_pods_of_another_owner_are_skipped() -> None:
+    session = Session(scripted.default_inputs(nodes=1))
+    for name, count in (("one", 2), ("two", 1)):
+        item = replica_set(name, count)
+        item["spec"]["selector"] = {"matchLabels": {"app": "x"}}
+        item["spec"]["template"]["metadata"]["labels"] = {"app": "x"}
+        path = "/apis/apps/v1/namespaces/default/replicasets"
+        assert session.request("POST", path, item).status == 201
+    works = {
+        one["seq"]: one["key"]
+        for one in session.records()
+        if one["kind"] == "work" and one["component"] == "replicaset"
+    }
+    said = [
+        (works[one["span"]], one["said"])
+        for one in session.records()
+        if one["kind"] == "done" and one["span"] in works
+    ]
+    skips = [(key, text.partition("; ")[2]) for key, text in said if "skipped" in text]
+    assert skips[0][0] == "default/two"
+    assert skips[0][1].endswith("2 skipped: owned by ReplicaSet one")
 
 
 def test_only_one_of_two_owners_adopts_the_same_orphan(lab: Lab) -> None:

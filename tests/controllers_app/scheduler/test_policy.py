@@ -57,8 +57,7 @@ def test_with_one_predicate_only_it_and_the_mandatory_ones_run(tmp_path: Path) -
     (start,) = (
         one["detail"]
         for one in session.records()
-        if one["kind"] == "component"
-        and (one["name"], one["state"]) == ("scheduler", "starting")
+        if one["kind"] == "component" and (one["name"], one["state"]) == ("scheduler", "starting")
     )
     filters = [each["name"] for each in start["plugins"] if each.get("filters")]
     assert filters == ["NodeUnschedulable", "NodePorts", "TaintToleration"]
