@@ -29,8 +29,7 @@ class StatefulPods:
         """Creates the missing claims, then the pod."""
         name = name_of(owner, ordinal)
         try:
-            for claim in claims_of(owner, ordinal):
-                await self._ensure_claim(owner, name, claim)
+            await self.create_missing_claims(owner, ordinal)
             body = pod_of(owner, ordinal, template, revision)
             created = await self._client.create("pods", meta.namespace_of(owner), body)
         except errors.ApiError as error:
@@ -50,19 +49,28 @@ class StatefulPods:
             raise
         self._event(owner, "Normal", "SuccessfulDelete", f"delete Pod {name}", None)
 
-    async def _ensure_claim(self, owner: Object, pod: str, claim: Object) -> None:
-        namespace, name = meta.namespace_of(owner), meta.name_of(claim)
-        if self._claims.get(f"{namespace}/{name}") is not None:
-            return
-        action = f"create Claim {name} Pod {pod}"
+    async def create_missing_claims(self, owner: Object, ordinal: int) -> None:
+        """Creates the claims of an ordinal that are not there. Raises when one is on its way out:
+        the pod must not find a claim that is about to go."""
+        for claim in claims_of(owner, ordinal):
+            namespace, name = meta.namespace_of(claim), meta.name_of(claim)
+            found = self._claims.get(f"{namespace}/{name}")
+            if found is None:
+                await self._create_claim(owner, name_of(owner, ordinal), claim)
+            elif meta.is_deleting(found):
+                raise errors.ApiError(500, "InternalError", f"pvc {name} is being deleted")
+
+    async def _create_claim(self, owner: Object, pod: str, claim: Object) -> None:
+        name = meta.name_of(claim)
         try:
-            await self._client.create(CLAIMS, namespace, claim)
+            await self._client.create(CLAIMS, meta.namespace_of(owner), claim)
         except errors.ApiError as error:
             if error.reason == "AlreadyExists":
                 return
+            action = f"create Claim {name} for Pod {pod}"
             self._event(owner, "Warning", "FailedCreate", action, error)
             raise
-        message = f"{action} in StatefulSet {meta.name_of(owner)} success"
+        message = f"create Claim {name} Pod {pod} in StatefulSet {meta.name_of(owner)} success"
         self._recorder.event(owner, "Normal", "SuccessfulCreate", message)
 
     def _event(

@@ -165,6 +165,8 @@ class StatefulSetController(Controller):
                 if state.ordered or len(actions) >= CREATIONS_PER_SYNC_MAX:
                     break
                 continue
+            if podstate.phase_of(pod) == "Pending":
+                await self._control.create_missing_claims(state.owner, ordinal)
             if not state.ordered:
                 continue
             if meta.is_deleting(pod):

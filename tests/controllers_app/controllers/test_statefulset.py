@@ -8,6 +8,12 @@ from apiserver_app.machinery import meta
 from tests.controllers_app.controllers.lab import Lab, template
 
 
+CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+
+
 def stateful_set(replicas: int = 3, **spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": "apps/v1",
@@ -76,11 +82,7 @@ def test_a_deleted_pod_comes_back_under_its_name(lab: Lab) -> None:
 
 def test_claims_are_made_and_outlive_their_pod(lab: Lab) -> None:
     lab.add_node("node-1")
-    claim = {
-        "metadata": {"name": "data"},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-    }
-    lab.create("statefulsets.apps", stateful_set(1, volumeClaimTemplates=[claim]))
+    lab.create("statefulsets.apps", stateful_set(1, volumeClaimTemplates=[CLAIM]))
     assert lab.names("persistentvolumeclaims") == ["data-db-0"]
     volumes = lab.get("pods", "db-0")["spec"]["volumes"]
     assert volumes[0] == {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}
@@ -88,6 +90,33 @@ def test_claims_are_made_and_outlive_their_pod(lab: Lab) -> None:
     lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 0}})
     settle(lab)
     assert lab.names("pods") == []
+    assert lab.names("persistentvolumeclaims") == ["data-db-0"]
+
+
+def test_a_pod_comes_back_only_once_its_old_claim_is_gone(lab: Lab) -> None:
+    lab.add_node("node-1")
+    lab.create("statefulsets.apps", stateful_set(1, volumeClaimTemplates=[CLAIM]))
+    old = lab.get("persistentvolumeclaims", "data-db-0")
+    held = [*(old["metadata"].get("finalizers") or ()), "example.com/held"]
+    lab.patch("persistentvolumeclaims", "data-db-0", {"metadata": {"finalizers": held}})
+    lab.delete("persistentvolumeclaims", "data-db-0")
+    lab.delete("pods", "db-0", gracePeriodSeconds=0)
+    lab.run(1)
+    assert lab.names("pods") == []
+    failed = "create Pod db-0 in StatefulSet db failed error: pvc data-db-0 is being deleted"
+    assert ("FailedCreate", failed) in [event[:2] for event in lab.events("StatefulSet")]
+    lab.patch("persistentvolumeclaims", "data-db-0", {"metadata": {"finalizers": None}})
+    lab.run(60)
+    assert lab.names("pods") == ["db-0"]
+    claim = lab.get("persistentvolumeclaims", "data-db-0")
+    assert meta.uid_of(claim) != meta.uid_of(old) and not meta.is_deleting(claim)
+
+
+def test_a_pending_pod_whose_claim_went_gets_another(lab: Lab) -> None:
+    lab.create("statefulsets.apps", stateful_set(1, volumeClaimTemplates=[CLAIM]))
+    lab.delete("persistentvolumeclaims", "data-db-0")  # no scheduled pod uses it
+    assert lab.find("persistentvolumeclaims", "data-db-0") is None
+    lab.patch("pods", "db-0", {"metadata": {"labels": {"looked": "at"}}})
     assert lab.names("persistentvolumeclaims") == ["data-db-0"]
 
 
