@@ -62,6 +62,7 @@ class Host:
         self.storage = Disk(NODE_BYTES_MAX, NODE_FILES_MAX)
         self._since = environment.kernel.now
         self._disk: Files | None = None
+        self._on_disk: Callable[[Files], None] | None = None
 
     @property
     def dns_address(self) -> str:
@@ -77,4 +78,11 @@ class Host:
                 self.name, self.address, commands, self._since, environment.dns_address
             )
             self._disk = Files(root, Disk(above=self.storage))
+            if self._on_disk is not None:
+                self._on_disk(self._disk)
         return self._disk
+
+    def on_disk(self, found: Callable[[Files], None]) -> None:
+        self._on_disk = found
+        if self._disk is not None:
+            found(self._disk)

@@ -87,6 +87,11 @@ class Host(Protocol):
         """Address of the cluster's DNS service."""
         ...
 
+    def on_disk(self, found: Callable[[Files], None]) -> None:
+        """Calls with the disk once somebody looks at it, at once if somebody has. Only the last
+        who asked is told."""
+        ...
+
 
 class Container(Protocol):
     """A container whose files are accessed, as its volumes see it."""

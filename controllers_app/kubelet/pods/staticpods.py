@@ -3,7 +3,7 @@
 The kubelet creates the mirror when it starts, and again after a deletion. Unlike in a real
 kubelet, the containers start and end with the mirror.
 
-Models kubernetes pkg/kubelet/config/{common,file}.go and pkg/kubelet/pod/mirror_client.go.
+Models kubernetes pkg/kubelet/config/common.go and pkg/kubelet/pod/mirror_client.go.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import orjson
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet.dependencies import Dependencies
+from controllers_app.kubelet.pods.manifestfiles import ManifestFolder
 
 MIRROR = "kubernetes.io/config.mirror"
 START_SECONDS = 1.0  # after the kubelet's first look at its pods
@@ -39,6 +40,8 @@ class StaticPods:
         for pod in manifests.pods:
             for container in pod["spec"]["containers"]:
                 kubelet.runtime.import_image(container["image"])
+        self._from_files: dict[str, Object] = {}
+        self._folder = ManifestFolder(kubelet, self._take)
         for path, text in manifests.files.items():
             disk = kubelet.runtime.host.disk  # laid out when it is looked at
             if disk.find(path) is None:
@@ -46,6 +49,7 @@ class StaticPods:
                 disk.write(path, text.encode(), kubelet.began)
 
     def start(self) -> None:
+        self._folder.watch()
         if self._pods:
             kubelet = self._kubelet
             kubelet.group.spawn(f"{kubelet.lane}/static", self._mirror_all(), background=True)
@@ -56,6 +60,34 @@ class StaticPods:
         if manifest is not None and MIRROR in meta.annotations_of(pod):
             kubelet = self._kubelet
             kubelet.group.spawn(f"{kubelet.lane}/static", self._mirror(manifest))
+
+    async def _take(self, pods: list[Object]) -> None:
+        """Runs what the folder of manifests holds, and nothing that it holds no more."""
+        node = self._kubelet.name
+        before, fixed = self._from_files, self._pods.keys() - self._from_files.keys()
+        found = {_key(pod, node): pod for pod in pods if _key(pod, node) not in fixed}
+        self._from_files = found
+        for key in before:
+            if key not in found:
+                del self._pods[key]
+                await self._delete(key)
+        for key, pod in found.items():
+            self._pods[key] = pod
+            if key not in before:
+                await self._mirror(pod)
+            elif before[key] != pod:
+                await self._delete(key)  # it comes again as it is described now
+
+    async def _delete(self, key: str) -> None:
+        kubelet = self._kubelet
+        while True:
+            try:
+                await kubelet.client.delete("pods", *key.split("/"))
+                return
+            except errors.ApiError as error:
+                if error.reason == "NotFound":
+                    return
+            await kubelet.kernel.sleep(RETRY_SECONDS, background=True)
 
     async def _mirror_all(self) -> None:
         await self._kubelet.kernel.sleep(START_SECONDS, background=True)
@@ -71,7 +103,7 @@ class StaticPods:
                 await kubelet.client.create("pods", namespace, self._mirrored(manifest, node))
                 return
             except errors.ApiError as error:
-                if error.reason == "AlreadyExists":
+                if error.reason in ("AlreadyExists", "Invalid", "BadRequest"):
                     return
             await kubelet.kernel.sleep(RETRY_SECONDS, background=True)
 
