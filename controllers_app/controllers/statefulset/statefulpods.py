@@ -8,6 +8,7 @@ from __future__ import annotations
 from apiserver_app.machinery import client as clients
 from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
+from controllers_app.controllers.statefulset import retention
 from controllers_app.controllers.workload import history, ownership
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.informer import Informer
@@ -28,6 +29,10 @@ class StatefulPods:
     async def create(self, owner: Object, ordinal: int, template: Object, revision: str) -> Object:
         """Creates the missing claims, then the pod."""
         name = name_of(owner, ordinal)
+        for claim in self._claims_there(owner, ordinal):
+            if retention.is_stale(claim, name):  # tried again until it is collected
+                text = f"pvc {meta.name_of(claim)} goes with the former pod {name}"
+                raise errors.ApiError(500, "InternalError", text)
         try:
             await self.create_missing_claims(owner, ordinal)
             body = pod_of(owner, ordinal, template, revision)
@@ -59,6 +64,26 @@ class StatefulPods:
                 await self._create_claim(owner, name_of(owner, ordinal), claim)
             elif meta.is_deleting(found):
                 raise errors.ApiError(500, "InternalError", f"pvc {name} is being deleted")
+
+    async def keep_claims(
+        self, owner: Object, ordinal: int, pod: Object, *, is_condemned: bool = False
+    ) -> None:
+        """Gives the claims of a pod the owners that the set's retention policy asks for."""
+        for claim in self._claims_there(owner, ordinal):
+            refs = retention.owners(claim, owner, pod, is_condemned=is_condemned)
+            if refs == retention.owners_of(claim) or meta.is_deleting(claim):
+                continue
+            changed = {**claim, "metadata": {**claim["metadata"], "ownerReferences": refs}}
+            namespace, name = meta.namespace_of(claim), meta.name_of(claim)
+            with errors.ignoring("NotFound"):
+                await self._client.update(CLAIMS, namespace, name, changed)
+
+    def _claims_there(self, owner: Object, ordinal: int) -> list[Object]:
+        keys = (
+            f"{meta.namespace_of(owner)}/{meta.name_of(item)}-{name_of(owner, ordinal)}"
+            for item in owner["spec"].get("volumeClaimTemplates") or ()
+        )
+        return [claim for key in keys if (claim := self._claims.get(key)) is not None]
 
     async def _create_claim(self, owner: Object, pod: str, claim: Object) -> None:
         name = meta.name_of(claim)

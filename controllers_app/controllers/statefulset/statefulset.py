@@ -167,6 +167,7 @@ class StatefulSetController(Controller):
                 continue
             if podstate.phase_of(pod) == "Pending":
                 await self._control.create_missing_claims(state.owner, ordinal)
+            await self._control.keep_claims(state.owner, ordinal, pod)
             if not state.ordered:
                 continue
             if meta.is_deleting(pod):
@@ -189,6 +190,9 @@ class StatefulSetController(Controller):
         beside an unhealthy one only that."""
         actions = []
         unhealthy = self._first_unhealthy(state)
+        for pod in state.condemned:
+            ordinal = statefulpods.ordinal_of(state.owner, pod) or 0
+            await self._control.keep_claims(state.owner, ordinal, pod, is_condemned=True)
         for pod in state.condemned:
             if meta.is_deleting(pod):
                 if state.ordered:

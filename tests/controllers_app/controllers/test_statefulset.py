@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver_app.machinery import meta
+from controllers_app.controllers.statefulset import retention
 from tests.controllers_app.controllers.lab import Lab, template
-
 
 CLAIM = {
     "metadata": {"name": "data"},
@@ -91,6 +91,51 @@ def test_claims_are_made_and_outlive_their_pod(lab: Lab) -> None:
     settle(lab)
     assert lab.names("pods") == []
     assert lab.names("persistentvolumeclaims") == ["data-db-0"]
+
+
+def retained(lab: Lab, **policy: str) -> None:
+    lab.add_node("node-1")
+    whole = {"whenDeleted": "Retain", "whenScaled": "Retain", **policy}
+    spec = {"volumeClaimTemplates": [CLAIM], "persistentVolumeClaimRetentionPolicy": whole}
+    lab.create("statefulsets.apps", stateful_set(2, **spec))
+    settle(lab)
+    assert lab.names("persistentvolumeclaims") == ["data-db-0", "data-db-1"]
+
+
+def test_claims_go_with_the_set_when_its_policy_says_so(lab: Lab) -> None:
+    retained(lab, whenDeleted="Delete")
+    lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 1}})
+    settle(lab)
+    assert lab.names("persistentvolumeclaims") == ["data-db-0", "data-db-1"]
+    owners = [one["kind"] for one in retention.owners_of(lab.all("persistentvolumeclaims")[0])]
+    assert owners == ["StatefulSet"]
+    lab.delete("statefulsets.apps", "db")
+    settle(lab)
+    lab.run(60)
+    assert lab.names("persistentvolumeclaims") == []
+
+
+def test_claims_go_with_pods_beyond_the_replicas_when_its_policy_says_so(lab: Lab) -> None:
+    retained(lab, whenScaled="Delete")
+    lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 1}})
+    settle(lab)
+    lab.run(5)
+    assert lab.names("persistentvolumeclaims") == ["data-db-0"]
+    assert retention.owners_of(lab.get("persistentvolumeclaims", "data-db-0")) == []
+    lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 2}})
+    settle(lab)
+    lab.run(5)
+    settle(lab)
+    assert lab.names("pods") == ["db-0", "db-1"]
+    assert lab.names("persistentvolumeclaims") == ["data-db-0", "data-db-1"]
+
+
+def test_claims_are_let_go_again_when_the_policy_changes(lab: Lab) -> None:
+    retained(lab, whenDeleted="Delete")
+    policy = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    change = {"spec": {"persistentVolumeClaimRetentionPolicy": policy}}
+    lab.patch("statefulsets.apps", "db", change)
+    assert [retention.owners_of(one) for one in lab.all("persistentvolumeclaims")] == [[], []]
 
 
 def test_a_pod_comes_back_only_once_its_old_claim_is_gone(lab: Lab) -> None:
