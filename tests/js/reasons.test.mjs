@@ -292,3 +292,23 @@ test('a custom resource has its own kind and hangs in the tree of objects', () =
     ['CronTab mine'],
   );
 });
+
+test('a write that is hidden says who is waited for, the last one that it is seen', () => {
+  const text = (/** @type {Detail} */ detail, lang = 'en') =>
+    plain(find(told([gate('etcd', { rev: 7, ...detail })], { lang }), 'p')[0].text);
+  const hidden = { hidden: ['podimage.example.com', 'proxy.example.com'] };
+  assert.match(text(hidden), /the first one first: podimage.example.com, proxy.example.com\.$/);
+  assert.match(text(hidden, 'zh'), /podimage.example.com, proxy.example.com。$/);
+  assert.match(text({ initialized: true }), /^The last initializer has acted\./);
+  assert.match(text({ initialized: true }, 'zh'), /^最后一个初始化器已完成。/);
+});
+
+test('a create that was never initialized is not said to have lost a race', () => {
+  const detail = { call: 'Watch', end: 'uninitialized', word: '504', message: 'Timeout: no' };
+  const answer = { kind: 'response', verb: 'create', code: 504, message: 'Timeout: no' };
+  const stored = gate('etcd', { rev: 7, hidden: ['podimage.example.com'] });
+  const said = told([stored, gate('etcd', detail, 'deny'), answer], {
+    selected: /** @type {any} */ ({ type: 'gate', span: 2, gate: 'etcd', seq: 0 }),
+  });
+  assert.equal(said.title, 'It was stored, but not initialized.');
+});

@@ -17,7 +17,6 @@ from apiserver_app.handlers.request import Request
 from apiserver_app.handlers.verbs import listing
 from apiserver_app.machinery import errors, meta, waiting
 from apiserver_app.machinery.errors import ApiError
-from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.syntax import goduration
@@ -88,10 +87,13 @@ async def _initialized(request: Request, obj: Object) -> Object:
     key, prefix = info.etcd_key(namespace, name), info.etcd_prefix(namespace)
     watch = Subscription(NAME, info.storage, prefix, None, hear, named=name, key=key, own=True)
     cluster.cache.subscribe(watch, meta.revision_of(obj))
-    nanos = _timeout(request.call)
-    end = cluster.kernel.now + nanos // 1000
+    kernel, nanos = cluster.kernel, _timeout(request.call)
+    end = kernel.now + nanos // 1000
+    # nothing leaps to the end of the wait: whoever initializes may act before
+    timer = kernel.call_at(end, lambda _: signal.set(), None, background=True)
     try:
-        while await signal.wait(max(0, end - cluster.kernel.now) / SECOND):
+        while kernel.now < end or changes:
+            await signal.wait()
             signal.clear()
             while changes:
                 kind, changed = changes.pop(0)
@@ -102,6 +104,8 @@ async def _initialized(request: Request, obj: Object) -> Object:
                 if not initializers.uninitialized(changed):
                     return changed
     finally:
+        if kernel.now < end:
+            kernel.drop(timer)
         cluster.cache.unsubscribe(watch)
     words = "allowed duration"
     if cluster.version >= _CREATE_OPTIONS:
