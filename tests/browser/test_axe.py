@@ -73,7 +73,7 @@ def gate(sight: Sight) -> None:
 def answered(sight: Sight) -> None:
     sight.commands().get_by_role("textbox").fill("kubectl get pods")
     sight.press("Enter")
-    sight.says(sight.page.locator(".answers .run").first, "Of kubectl these run here")
+    sight.says(sight.page.locator(".answers .run").first, "stands in the tab Objects")
 
 
 def search(sight: Sight) -> None:
