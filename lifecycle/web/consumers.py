@@ -4,7 +4,8 @@ First {"hello": state}, then {"records": [...]} from the wanted seq on with noth
 {"clock": ...} whenever what drives or holds the cluster changes. Old records come from the store,
 new ones from the in-process fan-out; a listener is a cursor that may fall back to the store at any
 time. {"missing": {"first", "last"}} names records that the store no longer has. Who asks for a
-keyframe gets {"keyframe": {...}}, which stands for all records before those that follow.
+keyframe gets {"keyframe": {...}}, which stands for all records before those that follow. When there
+was nothing to say for a while, {"idle": true} says that the connection is there all the same.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lifecycle.hosting.port import edgeport
 from lifecycle.web import past
 
 WORKER_WAIT_SECONDS = 15
+IDLE_SECONDS = 10
 # codes a server may choose itself begin at 4000
 GOING_AWAY, BAD_REQUEST, NOT_FOUND, FAILED, TRY_LATER = 4001, 4400, 4404, 4500, 4503
 SEQ_MAX = 10**17
@@ -101,7 +103,7 @@ class TraceConsumer(AsyncWebsocketConsumer):
             if wanted["keyframe"]:
                 start = await self._begin(reader, wanted["keyframe"], topic.last)
                 reader.read_ahead(topic)
-            await self._follow(reader, topic, start, wanted["to"], clock)
+            await self.follow(reader, topic, start, wanted["to"], clock)
         finally:
             topic.listeners -= 1
         await self.close(GOING_AWAY)
@@ -113,7 +115,7 @@ class TraceConsumer(AsyncWebsocketConsumer):
             await self._send(begin)
         return begin.seq + 1
 
-    async def _follow(
+    async def follow(
         self, reader: past.Past, topic: fanout.Topic, seq: int, last: int, clock_version: int
     ) -> None:
         """Send from seq to last, and the clock since a version, or until the feed is closed. Who
@@ -134,7 +136,13 @@ class TraceConsumer(AsyncWebsocketConsumer):
             elif topic.closed:
                 return
             else:
-                await topic.changed()
+                await self._changed(topic)
+
+    async def _changed(self, topic: fanout.Topic) -> None:
+        try:
+            await asyncio.wait_for(topic.changed(), IDLE_SECONDS)
+        except TimeoutError:
+            await self.send(text_data=_json({"idle": True}))
 
     async def _catch_up(self, reader: past.Past, seq: int, last: int) -> int:
         """Send what the store has of these records, a frame of them; the seq to go on with."""

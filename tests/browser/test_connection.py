@@ -48,6 +48,22 @@ def test_the_worker_dies_and_is_started_again(chromium: Browser, tmp_path: Path)
         sight.close()
 
 
+def test_a_network_that_goes_is_told_at_once_and_what_was_missed_is_shown(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    with Demo(tmp_path / "data", "--speed", "max", driver=REAL) as demo:
+        asking.run(demo, "before", 1)
+        sight = Sight(chromium, demo.endpoints["page"], expects=f"{LOST}|DISCONNECTED")
+        expect(sight.page.get_by_title("Deployment before")).to_be_visible()
+        sight.context.set_offline(True)
+        sight.says(sight.moment, "connection lost")
+        asking.run(demo, "after", 1)
+        expect(sight.page.get_by_title("Deployment after")).to_have_count(0)
+        sight.context.set_offline(False)
+        assert_back(sight, demo, "after")
+        sight.close()
+
+
 def test_a_disk_that_takes_no_writes_is_told_in_the_bar(chromium: Browser, tmp_path: Path) -> None:
     with Demo(tmp_path / "data", driver=REAL) as demo:
         sight = Sight(chromium, demo.endpoints["page"], expects=f"{LOST}|status of 50[0-9]")

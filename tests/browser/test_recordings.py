@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Route, expect
 
 from tests.browser import asking
 from tests.browser.sight import Look, Sight
@@ -33,7 +33,18 @@ def test_a_recording_is_saved_replayed_to_its_end_and_left(look: Look, demo: Dem
     sight = look()
     sight.button("Recordings").click()
     dialog(sight).get_by_role("textbox", name="Name").fill("my lesson")
+    waiting: list[Route] = []
+
+    def late(route: Route) -> None:
+        if route.request.method == "POST":
+            waiting.append(route)
+        else:
+            route.continue_()
+
+    sight.page.route("**/viz/v1/traces", late)
     sight.button("Save this one").click()
+    expect(sight.button("Saving…")).to_have_attribute("aria-disabled", "true")
+    waiting[0].continue_()
     row = dialog(sight).get_by_role("listitem").filter(has_text="my lesson")
     expect(row).to_be_visible()
     before = asking.state(demo)

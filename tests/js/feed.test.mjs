@@ -31,7 +31,10 @@ class FakeSocket extends EventTarget {
 }
 
 const page = Object.assign(new EventTarget(), { hidden: false });
+const wire = new EventTarget();
 Object.assign(globalThis, {
+  addEventListener: wire.addEventListener.bind(wire),
+  dispatchEvent: wire.dispatchEvent.bind(wire),
   WebSocket: FakeSocket,
   document: page,
   location: { protocol: 'http:', host: 'here' },
@@ -173,4 +176,23 @@ test('what the store has no more is not taken for the past', async () => {
   const asked = earlier('demo', 1, 4);
   sockets[0].say(JSON.stringify({ missing: { first: 1, last: 2 } }));
   await assert.rejects(asked);
+});
+
+test('a connection on which nothing comes is given up, and taken up again where it was', () => {
+  const { feed, seqs } = opened();
+  const [first] = sockets;
+  first.say(JSON.stringify({ hello: {} }));
+  feed.check(1e9);
+  assert.equal(sockets.length, 1, 'who waits for the first picture waits');
+  first.say(JSON.stringify({ idle: true }));
+  feed.check(performance.now() + 29_000);
+  assert.equal(first.closed, false);
+  seqs.push(1, 2, 3);
+  feed.check(performance.now() + 31_000);
+  assert.equal(first.closed, true);
+  globalThis.dispatchEvent(new Event('online'));
+  assert.match(sockets[1].url, /from=4&/);
+  globalThis.dispatchEvent(new Event('online'));
+  assert.equal(sockets.length, 2, 'once');
+  feed.close();
 });

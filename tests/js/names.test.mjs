@@ -25,15 +25,15 @@ test('a pod is called by the end that was made up for it, and by its whole name 
   for (const [key, short] of Object.entries(given)) assert.equal(shortPod(key), short);
 });
 
-test('who asks is a component with its place, a program without its build, or this page', () => {
+test('who asks is a component with its place, a program without its build, or the page', () => {
   const who = (/** @type {string} */ client, outside = false, lang = 'en') =>
     whoAsks({ client, outside }, wordsFor(lang));
   assert.equal(who('deployment'), 'The deployment controller');
   assert.equal(who('kubelet/node-2'), 'The kubelet on node-2');
   assert.equal(who('scheduler'), 'The scheduler');
   assert.equal(who('kubectl/v1.33.1 (linux/amd64) kubernetes/8adc0f0', true), 'kubectl');
-  assert.equal(who('page', true), 'This page');
-  assert.equal(who('page', true, 'zh'), '本页面');
+  assert.equal(who('page', true), 'The page');
+  assert.equal(who('page', true, 'zh'), '网页');
 });
 
 for (const story of STORIES) {
@@ -50,7 +50,7 @@ for (const story of STORIES) {
       const model = { index, state, current, selected: null, crowd: false, version: '', clock: 0 };
       const { title } = explain(model, wordsFor('en'));
       const inside = 'The [a-z-]+ controller|The scheduler|The kubelet on \\S+';
-      const who = open.outside ? '[A-Za-z]\\S*|This page' : inside;
+      const who = open.outside ? '[A-Za-z]\\S*|The page' : inside;
       const object = '(a |the \\w+ of )?\\w+( \\S+)?';
       const what = ` asks (to ${open.verb} ${object}|for \\S+ to be bound .+)\\.$`;
       assert.match(title, new RegExp(`^(${who})${what}`));

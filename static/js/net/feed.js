@@ -7,6 +7,8 @@
 const WAIT_MS_MIN = 500;
 const WAIT_MS_MAX = 10_000;
 const UNAUTHORIZED = 4401; // the code of a socket whose session has ended
+// the server says something every ten seconds, be it that there is nothing to say
+const SILENT_MS = 30_000;
 const HIDDEN_MS = 10_000; // a page that nobody sees for so long listens no more
 const INFLATES = typeof DecompressionStream === 'function';
 
@@ -35,19 +37,26 @@ export class Feed {
     this.closed = false;
     /** @type {WebSocket|null} */ this.socket = null;
     this.resting = false; // nobody looks
+    /** when the last message came, 0 before what follows the hello */ this.heardAt = 0;
     /** @type {ReturnType<typeof setTimeout>|undefined} to the next attempt */
     this.timer = undefined;
     /** messages in their order, though some take time to unpack */
     this.taken = Promise.resolve();
     document.addEventListener('visibilitychange', () => this._seen(!document.hidden));
+    globalThis.addEventListener?.('offline', () => this._giveUp());
+    globalThis.addEventListener?.('online', () => this._again());
   }
 
   open() {
     const next = this.next();
     const socket = connect(this.cluster, next ? `from=${next}` : 'keyframe=now');
     this.socket = socket;
+    this.heardAt = 0;
+    let isFirst = true;
     socket.addEventListener('message', ({ data }) => {
       const came = performance.now();
+      if (!isFirst && socket === this.socket) this.heardAt = came;
+      isFirst = false;
       const text = textOf(data);
       const take = async () => {
         const said = await text;
@@ -67,6 +76,24 @@ export class Feed {
   close() {
     this.closed = true;
     end(this.socket);
+  }
+
+  /** A connection on which nothing comes any more does not say so itself. @param {number} now */
+  check(now) {
+    if (this.heardAt && now - this.heardAt > SILENT_MS) this._giveUp();
+  }
+
+  _giveUp() {
+    const { socket } = this;
+    if (!socket || this.closed || this.resting) return;
+    this._lost(socket, false);
+    end(socket);
+  }
+
+  _again() {
+    if (this.socket || this.closed || this.resting) return;
+    clearTimeout(this.timer);
+    this.open();
   }
 
   /** @param {string} data @param {WebSocket} socket */
@@ -111,6 +138,8 @@ export class Feed {
   /** @param {WebSocket} socket @param {boolean} refused */
   _lost(socket, refused) {
     if (this.closed || this.resting || socket !== this.socket) return;
+    this.socket = null;
+    this.heardAt = 0;
     this.listener.connection(false, refused);
     if (refused) return;
     this.timer = setTimeout(() => this.open(), this.wait);

@@ -308,7 +308,7 @@ export default {
   'who.scheduler': 'The scheduler',
   'who.kubelet': 'The kubelet on {node}',
   'who.other': '{component}',
-  'who.page': 'This page',
+  'who.page': 'The page',
   'work.woken': 'Revision *{rev}* woke it: {what}.',
   'work.requests': 'What it asked for',
   'work.nothing': 'What is wanted and what is there agreed, so it did nothing.',

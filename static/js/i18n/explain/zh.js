@@ -252,7 +252,7 @@ export default {
   'who.scheduler': '调度器',
   'who.kubelet': '{node} 上的 kubelet ',
   'who.other': '{component} ',
-  'who.page': '本页面',
+  'who.page': '网页',
   'work.woken': '修订 *{rev}* 唤醒了它：{what}。',
   'work.requests': '它请求了什么',
   'work.nothing': '期望与现状一致，所以什么也没做。',

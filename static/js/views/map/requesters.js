@@ -93,9 +93,9 @@ function waiting({ words, player }) {
 /** "kubectl/v1.33.2 (linux/amd64)" -> "kubectl" @param {string} name */
 const clientName = (name) => (name || 'client').split(/[/ ]/)[0];
 
-/** Who only watches, or looks at a recording, did not send it. */
-export const clientLabel = (/** @type {Context} */ { words, player }, /** @type {string} */ name) =>
-  name === 'page' ? words.t(player.drives ? 'map.page' : 'map.otherPage') : clientName(name);
+/** @param {Context} ctx @param {string} name */
+export const clientLabel = ({ words }, name) =>
+  name === 'page' ? words.t('map.page') : clientName(name);
 
 /** @param {Context} ctx */
 export function controllers(ctx) {

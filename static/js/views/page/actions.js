@@ -293,6 +293,9 @@ function recordings(app) {
       ui.traceName = name;
     },
     async saveTrace() {
+      if (ui.saving) return;
+      Object.assign(ui, { saving: true, traceError: '' });
+      app.draw();
       try {
         await tracesApi.save(
           ui.traceName || `${app.meta.cluster} r${app.history.head.rev}`,
@@ -302,6 +305,9 @@ function recordings(app) {
         await list();
       } catch (error) {
         fail(error);
+      } finally {
+        ui.saving = false;
+        app.draw();
       }
     },
     /** @param {File} file */

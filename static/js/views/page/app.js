@@ -438,6 +438,7 @@ export class App {
   _frame(now) {
     const passed = Math.max(0, Math.min(100, now - this._frameAt));
     this._frameAt = now;
+    this.feed?.check(now);
     if (!this._asked && this.drawing.goOn(now)) return;
     const moved = this.player.tick(passed) || this._changed;
     const idle = now - this._drawnAt > IDLE_MS;

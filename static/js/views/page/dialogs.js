@@ -146,9 +146,9 @@ function saveForm(ctx) {
     }),
     h(
       'button.act.first',
-      { onClick: () => act.saveTrace() },
-      glyph('save'),
-      words.t('traces.save'),
+      { 'aria-disabled': String(ui.saving), onClick: () => act.saveTrace() },
+      glyph(ui.saving ? 'work' : 'save'),
+      words.t(ui.saving ? 'traces.saving' : 'traces.save'),
     ),
   );
 }

@@ -27,6 +27,7 @@ export function uiOf(meta, given) {
     lesson: /** @type {import('../begin/questions.js').Lesson|null} */ (null),
     traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),
     traceName: '',
+    saving: false, // a recording
     story: /** @type {import('../../core/story/pace.js').Story} */ ('watch'),
     traceError: '',
     reaching: /** @type {Promise<boolean>|null} */ (null), // what lies before is being fetched
