@@ -166,8 +166,9 @@ class Session:
         self.wait_until(self.cluster.kernel.now + int(seconds * SECOND))
 
     def wait_until(self, end: int) -> None:
-        """Let virtual time pass until then."""
+        """Let virtual time pass until then, unless it has."""
         kernel = self.cluster.kernel
+        end = max(end, kernel.now)
         while True:
             self.settle()
             due = kernel.next_due(jump=False)

@@ -36,7 +36,10 @@ example of a script:
   - settle: true             # until nothing is left to do but housekeeping
   - request: {method: DELETE, path: /api/v1/namespaces/default/pods/web}
   - wait: 40                 # seconds of virtual time
+  - until: "2025-01-01T00:02:00Z"  # by the clock of the cluster, which begins in 2025
   - restart: true            # the worker is killed and started again
+  bookmarks:                 # moments with a title
+  - {at: "2025-01-01T00:00:10Z", title: the pod starts}
 """
 
 
