@@ -22,7 +22,7 @@ from controllers_app.cri import memory as memories
 from controllers_app.cri.images import Image
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.kubelet import Kubelet
-from controllers_app.kubelet.server import metrics
+from controllers_app.kubelet.server import cadvisor, metrics
 
 NODE_CPU_NANOS, NODE_MEMORY_BYTES = 80_000_000, 600_000_000  # beside the containers
 _PLAIN = "text/plain; charset=utf-8"
@@ -67,9 +67,16 @@ def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
     if path == "/stats/summary":
         return _json(_summary(kubelet))
     if path == "/metrics/resource":
-        body = metrics.resource(_summary(kubelet)).encode()
-        return HttpAnswer(200, {"content-type": "text/plain; version=0.0.4; charset=utf-8"}, body)
+        return _figures(metrics.resource(_summary(kubelet)))
+    if path == "/metrics/cadvisor":
+        pods = {uid: worker.pod for uid, worker in kubelet.workers.items()}
+        return _figures(cadvisor.containers(_summary(kubelet), pods))
     return HttpAnswer(404, {"content-type": _PLAIN}, b"404 page not found\n")
+
+
+def _figures(text: str) -> HttpAnswer:
+    kind = "text/plain; version=0.0.4; charset=utf-8"
+    return HttpAnswer(200, {"content-type": kind}, text.encode())
 
 
 def _json(value: Any) -> HttpAnswer:

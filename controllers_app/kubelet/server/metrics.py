@@ -9,12 +9,13 @@ Models kubernetes pkg/kubelet/metrics/collectors/resource_metrics.go.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 
+Lines = dict[str, list[str]]  # of a family: labels, value and time of each series
 _FAMILIES = (  # in the order of their names, as a registry gathers them
     ("container_cpu_usage_seconds_total", "counter",
      "Cumulative cpu time consumed by the container in core-seconds"),
@@ -35,7 +36,7 @@ _FAMILIES = (  # in the order of their names, as a registry gathers them
 
 def resource(summary: Object) -> str:
     """The text at /metrics/resource."""
-    lines: dict[str, list[str]] = {name: [] for name, _, _ in _FAMILIES}
+    lines: Lines = {name: [] for name, _, _ in _FAMILIES}
     _figures(lines, "node", "", summary["node"])
     for pod in summary["pods"]:
         reference = pod["podRef"]
@@ -44,29 +45,33 @@ def resource(summary: Object) -> str:
             labels = f'{{container="{container["name"]}",{of_pod}}}'
             _figures(lines, "container", labels, container)
             began = meta.parse_time(container["startTime"]) / SECOND
-            lines["container_start_time_seconds"].append(f"{labels} {_number(began)}")
+            lines["container_start_time_seconds"].append(f"{labels} {number(began)}")
         _figures(lines, "pod", f"{{{of_pod}}}", pod)
     lines["resource_scrape_error"].append(" 0")
-    return "".join(_text(lines))
+    stable = [(name, kind, f"[STABLE] {words}") for name, kind, words in _FAMILIES]
+    return text(stable, lines)
 
 
-def _figures(lines: dict[str, list[str]], what: str, labels: str, of: Object) -> None:
+def _figures(lines: Lines, what: str, labels: str, of: Object) -> None:
     cpu, memory = of["cpu"], of["memory"]
-    seconds = _number(cpu["usageCoreNanoSeconds"] / 1e9)
+    seconds = number(cpu["usageCoreNanoSeconds"] / 1e9)
     stamp = meta.parse_time(cpu["time"]) // 1000
     lines[f"{what}_cpu_usage_seconds_total"].append(f"{labels} {seconds} {stamp}")
-    size = _number(memory["workingSetBytes"])
+    size = number(memory["workingSetBytes"])
     lines[f"{what}_memory_working_set_bytes"].append(f"{labels} {size} {stamp}")
 
 
-def _text(lines: dict[str, list[str]]) -> Iterator[str]:
-    for name, kind, words in _FAMILIES:
+def text(families: Sequence[tuple[str, str, str]], lines: Lines) -> str:
+    """The families that have series, as (name, kind, words), in Prometheus' text format."""
+    out = []
+    for name, kind, words in families:
         if lines[name]:
-            yield f"# HELP {name} [STABLE] {words}\n# TYPE {name} {kind}\n"
-            yield from (f"{name}{line}\n" for line in sorted(lines[name]))
+            out.append(f"# HELP {name} {words}\n# TYPE {name} {kind}\n")
+            out += [f"{name}{line}\n" for line in sorted(lines[name])]
+    return "".join(out)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """As Go's strconv writes it: the shortest digits, with an exponent from a million on."""
     number = decimal.Decimal(repr(value)).normalize()
     if not number or 1e-4 <= abs(number) < 1e6:

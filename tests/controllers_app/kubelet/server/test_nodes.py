@@ -120,6 +120,23 @@ def test_the_resource_metrics_have_upstreams_names_and_agree_with_the_summary(we
     assert values["node_memory_working_set_bytes"].partition("e+")[2] in ("08", "09")
 
 
+def test_the_containers_metrics_name_pod_image_and_cgroup(web: Session) -> None:
+    request = HttpRequest("GET", "/metrics/cadvisor")
+    body = run(web, web.cluster.nodes.node("node-1", request)).body.decode()
+    status = get(web)["status"]["containerStatuses"][0]
+    name = status["containerID"].rpartition("/")[2]
+    uid = get(web)["metadata"]["uid"].replace("-", "_")
+    level = get(web)["status"]["qosClass"].lower()
+    cgroup = f"/kubepods.slice/kubepods-{level}.slice/kubepods-{level}-pod{uid}.slice"
+    series = (
+        f'container_cpu_usage_seconds_total{{container="c",cpu="total",'
+        f'id="{cgroup}/cri-containerd-{name}.scope",image="{status["image"]}",name="{name}",'
+        f'namespace="default",pod="web"}} '
+    )
+    assert body.count(series) == 1
+    assert 'container_memory_working_set_bytes{container="",id="/",image=""' in body
+
+
 def test_a_forwarded_port_speaks_http(web: Session) -> None:
     async def talk() -> bytes:
         connection = await web.cluster.nodes.dial(get_pod, 80)
