@@ -32,6 +32,8 @@ test('who asks is a component with its place, a program without its build, or th
   assert.equal(who('kubelet/node-2'), 'The kubelet on node-2');
   assert.equal(who('scheduler'), 'The scheduler');
   assert.equal(who('kubectl/v1.33.1 (linux/amd64) kubernetes/8adc0f0', true), 'kubectl');
+  assert.equal(who('kube-apiserver'), 'kube-apiserver');
+  assert.equal(who('controllermanager'), 'The controller manager');
   assert.equal(who('page', true), 'The page');
   assert.equal(who('page', true, 'zh'), '网页');
 });

@@ -50,6 +50,13 @@ test('every sentence that the page asks for by name exists', () => {
   assert.deepEqual(missing, []);
 });
 
+test('a revision is a name and not counted, a number of pods is', () => {
+  const { t, rich } = wordsFor('en');
+  assert.equal(t('gate.etcd.title', { rev: 12345 }), 'Stored. This is revision 12345.');
+  assert.match(rich('work.woken', { rev: 12345, what: '' })[1].text, /^12345$/);
+  assert.equal(t('objects.running', { n: 12345 }), '12,345 running');
+});
+
 test('what a plugin said is told in Chinese with its data, what upstream prints as it is', () => {
   const { said } = wordsFor('zh');
   assert.equal(said('default is active'), 'default 处于活动状态');

@@ -8,6 +8,7 @@ import { admissionOrder, classOf } from '../trace/startup.js';
 import { askedBlocks } from './asked.js';
 import { code, explanation, h, json, facts, p, said, sourceText, tab, whyTab } from './blocks.js';
 import { explainDenied } from './denied.js';
+import { pathBlocks } from './path.js';
 import { reasons } from './reasons.js';
 import { classText, crumb, formBlocks, objectBlocks, requestFacts, whatBlocks } from './request.js';
 import { stepBlocks } from './steps.js';
@@ -60,7 +61,11 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     crumb: crumb(model, span, gate, words),
     title,
     tabs: [
-      whyTab(words, why, whatBlocks(model, span, gate, words)),
+      whyTab(words, why, [
+        ...whatBlocks(model, span, gate, words),
+        ...(gate === 'routing' ? pathBlocks(open, words) : []),
+        ...older(open, gate, words),
+      ]),
       tab(words, 'steps', isPlugin ? [] : stepBlocks(model, span, gate, words)),
       tab(words, 'object', [
         ...formBlocks(span, gate),
@@ -71,6 +76,16 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, source),
   });
+}
+
+/**
+ * What older texts say of a gate, and what is so today: where somebody's command makes something.
+ * @param {any} open @param {string} gate @param {Words} words
+ */
+function older({ outside, verb }, gate, words) {
+  const key = `gate.${gate}.older`;
+  const isTold = outside && verb === 'create' && words.has(key);
+  return isTold ? [h(words.t('why.older')), p(words, key)] : [];
 }
 
 /** @param {Model} model @param {Span} span @param {any} row @param {any} record */
@@ -263,7 +278,14 @@ export function explainRequest(model, span, words) {
     crumb: crumb(model, span, '', words),
     title: words.t(isBound ? 'request.bound' : key, what),
     tabs: [
-      whyTab(words, answeredBlocks(model, span, write, words), requestFacts(model, span, words)),
+      whyTab(
+        words,
+        [
+          ...answeredBlocks(model, span, write, words),
+          ...(close ? [] : pathBlocks(open, words)),
+        ],
+        [...requestFacts(model, span, words), ...(close ? pathBlocks(open, words) : [])],
+      ),
       tab(words, 'steps', stepBlocks(model, span, '', words)),
       tab(words, 'object', [...formBlocks(span, ''), ...objectBlocks(model, span, null, words)]),
       tab(words, 'raw', [json(span.open), ...(close ? [json(close)] : [])]),

@@ -39,7 +39,13 @@ export function explainKubelet(model, record, words) {
     crumb: words.t('crumb.step', { node: record.node, pod: record.pod }),
     title: words.t(`step.${record.step}.${exited ? 'exited' : record.state}`, params),
     tabs: [
-      tab(words, 'why', [...blocks, h(words.t('step.stops')), stepList(model, steps, words)]),
+      tab(words, 'why', [
+        ...blocks,
+        h(words.t('step.stops')),
+        stepList(model, steps, words),
+        h(words.t('why.older')),
+        p(words, 'step.older'),
+      ]),
       tab(words, 'story', story),
       tab(words, 'object', write ? [asYaml(write.object)] : [p(words, 'object.none')]),
       tab(words, 'raw', [json(record)]),

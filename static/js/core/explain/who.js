@@ -14,12 +14,20 @@ export function whoIs(component, words) {
   return words.t(isController(component) ? 'who.controller' : 'who.other', { component });
 }
 
+// those that ask in their own name, and for no controller
+const PROGRAMS = new Set([
+  'kube-apiserver',
+  'kube-aggregator',
+  'api-priority-and-fairness-config-consumer-v1',
+]);
+
 /**
  * Whoever sent a request: inside the cluster a component, outside of it a program.
  * @param {{client: string, outside?: boolean}} open @param {Words} words
  */
 export function whoAsks({ client, outside }, words) {
   if (client === 'page') return words.t('who.page');
-  if (!outside) return whoIs(client, words);
+  if (client === 'controllermanager') return words.t('who.manager');
+  if (!outside && !PROGRAMS.has(client)) return whoIs(client, words);
   return words.t('who.other', { component: client.split(PROGRAM, 1)[0] || 'client' });
 }

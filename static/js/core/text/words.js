@@ -61,12 +61,16 @@ function saidIn(details) {
 /** @type {(string|number)[]} */
 let slots = [];
 
+// revisions and codes are names that are digits: nobody counts them
+const NUMBERED = new Set(['rev', 'code', 'before', 'expected', 'found', 'first', 'last', 'to']);
+
 /** @param {string} text @param {Params} params */
 function fill(text, params) {
   slots = [];
   return text.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name, single, many) => {
     if (single !== undefined) return Number(params[name]) === 1 ? single : many;
-    slots.push(params[name] ?? '');
+    const value = params[name] ?? '';
+    slots.push(NUMBERED.has(name) ? String(value) : value);
     return `\u0001${slots.length - 1}\u0002`;
   });
 }

@@ -75,6 +75,20 @@ export default {
     'Tolerations of your own for `node.kubernetes.io/not-ready` and ' +
     '`node.kubernetes.io/unreachable`.',
   'plugin.LimitRanger.change.title': 'The namespace’s LimitRange filled in what was not asked for.',
+  'path.title': 'How the client made its path',
+  'path.kind': 'Kind',
+  'path.resource': 'Its resource',
+  'path.method': 'Method',
+  'path.group': 'Group, version',
+  'path.core': 'Version (core group)',
+  'path.namespace': 'Namespace',
+  'path.unscoped': 'none: the kind belongs to the cluster',
+  'path.collection': 'Resource',
+  'path.name': 'Name',
+  'path.subresource': 'Subresource',
+  'path.discovery':
+    'Which resource a kind has, and whether it has a namespace, kubectl asked before under ' +
+    '`/api` and `/apis`. It keeps the answer in `~/.kube/cache/discovery`.',
   'request.begins': '{who} asks to {verb} {kind} {name}.',
   'request.beginsAll': '{who} asks to {verb} {what}.',
   'request.beginsNew': '{who} asks to {verb} a {kind}.',
@@ -308,6 +322,7 @@ export default {
   'who.scheduler': 'The scheduler',
   'who.kubelet': 'The kubelet on {node}',
   'who.other': '{component}',
+  'who.manager': 'The controller manager',
   'who.page': 'The page',
   'work.woken': 'Revision *{rev}* woke it: {what}.',
   'work.requests': 'What it asked for',

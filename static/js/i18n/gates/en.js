@@ -3,6 +3,24 @@
 
 /** @type {Record<string, string>} */
 export default {
+  'why.older': 'In older texts',
+  'gate.authentication.older':
+    'Older texts have user names with passwords, too (`--basic-auth-file`): no API server has ' +
+    'taken them since 1.19.',
+  'gate.decode.older':
+    'Older texts let kubectl make the object by generators (`DeploymentV1Beta1` and others): ' +
+    'since 1.18 kubectl run has only the one for pods.',
+  'gate.mutating.older':
+    'Older texts have one list of plugins. Since 1.9 there are two rounds: first those that ' +
+    'change, and after validation those that only judge. `InitialResources` is gone, and ' +
+    'so is `SecurityContextDeny` since 1.30.',
+  'gate.etcd.older':
+    'In older texts Initializers come next, and hide the object until each had its turn. They ' +
+    'never left alpha and are gone since 1.14; admission webhooks do it, before the object is ' +
+    'stored. And no get confirms a create: the answer of the transaction is enough.',
+  'step.older':
+    'Often listed as CRI, CNI, CSI. The order is another one: volumes (CSI) first, then the ' +
+    'sandbox (CRI) and within it the network (CNI), then image and container (CRI).',
   'reason.asked': 'Who was asked, in this order',
   'reason.notAsked': 'not asked: the answer was there before',
   'reason.notYet': 'not asked yet',

@@ -3,6 +3,19 @@
 
 /** @type {Record<string, string>} */
 export default {
+  'why.older': '旧资料里的说法',
+  'gate.authentication.older':
+    '旧资料里还有用户名加密码（`--basic-auth-file`）：从 1.19 起 API 服务器不再接受。',
+  'gate.decode.older':
+    '旧资料里 kubectl 用生成器（`DeploymentV1Beta1` 等）产生对象：从 1.18 起 kubectl run 只剩下生成 Pod 的那一个。',
+  'gate.mutating.older':
+    '旧资料里插件只有一条链。从 1.9 起分两轮：先是会修改的，校验之后才是只作判断的。' +
+    '`InitialResources` 已不存在，`SecurityContextDeny` 从 1.30 起也没有了。',
+  'gate.etcd.older':
+    '旧资料里，接下来轮到 Initializers：它们各自完成之前，对象是隐藏的。它们始终停留在 alpha，从 1.14 起已不存在；' +
+    '现在由准入 Webhook 在存储之前完成。创建之后也没有 get 来确认：事务的应答就够了。',
+  'step.older':
+    '常见的说法是 CRI、CNI、CSI。真正的顺序不同：先是卷（CSI），再是沙箱（CRI）和其中的网络（CNI），最后是镜像和容器（CRI）。',
   'reason.asked': '按此顺序询问了谁',
   'reason.notAsked': '没有询问：之前已有答案',
   'reason.notYet': '还没有询问',

@@ -77,6 +77,7 @@ export default {
     'Whoever drives the cluster sends a command. Watch every stop, until its containers run.',
   'map.run': 'Run it',
   'map.client': 'kubectl',
+  'map.client.waits': 'waits',
   'map.page': 'The page',
   'map.client.idle': 'no request',
   'map.waits': '{n} request{n||s} wait{n|s|} until the cluster goes on',

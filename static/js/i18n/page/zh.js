@@ -74,6 +74,7 @@ export default {
   'map.client': 'kubectl',
   'map.page': '网页',
   'map.waits': '{n} 个请求在等集群继续',
+  'map.client.waits': '等待中',
   'map.client.idle': '没有请求',
   'map.controllers': '控制器',
   'map.controllers.what': '缓存、队列、工作线程',

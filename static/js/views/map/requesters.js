@@ -60,7 +60,7 @@ export function client(ctx) {
       'header',
       null,
       h('h2', null, clientLabel(ctx, open.client)),
-      h('span.second', null, root.user?.name || (answered ? '' : words.t('bench.sending'))),
+      h('span.second', null, root.user?.name || (isStill(ctx) ? words.t('map.client.waits') : '')),
     ),
     h(
       'code',
@@ -82,6 +82,9 @@ export function client(ctx) {
     waiting(ctx),
   );
 }
+
+/** Whether the cluster stands still, and what is on view is its newest. @param {Context} ctx */
+const isStill = ({ player, state }) => !player.past && (player.stopped || !!state.held);
 
 /** Requests that wait while the cluster stands still. @param {Context} ctx */
 function waiting({ words, player }) {
