@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shortPod } from '../../static/js/core/cluster/objects.js';
+import { sourceText } from '../../static/js/core/explain/blocks.js';
 import { explain } from '../../static/js/core/explain/index.js';
 import { whoAsks } from '../../static/js/core/explain/who.js';
 import { currentAt } from '../../static/js/core/story/follow.js';
@@ -36,6 +37,11 @@ test('who asks is a component with its place, a program without its build, or th
   assert.equal(who('controllermanager'), 'The controller manager');
   assert.equal(who('page', true), 'The page');
   assert.equal(who('page', true, 'zh'), '网页');
+});
+
+test('a file of upstream is not said to be of a version that may have called it otherwise', () => {
+  assert.equal(sourceText('1.33', 'pkg/a.go B'), 'v1.33 pkg/a.go B');
+  assert.equal(sourceText('1.10', 'pkg/a.go B'), 'pkg/a.go B');
 });
 
 for (const story of STORIES) {

@@ -29,10 +29,14 @@ function rows(open) {
 }
 
 /** All that is said where a story stands at a seq. */
-function said(/** @type {History} */ history, /** @type {number} */ seq, lang = 'en') {
+function said(
+  /** @type {History} */ history,
+  /** @type {number} */ seq,
+  { lang = 'en', version = '1.33' } = {},
+) {
   const index = knownAt(history.index, seq);
   const [state, current] = [history.stateAt(seq), currentAt(index, {}, seq)];
-  const model = { index, state, current, selected: null, crowd: false, version: '', clock: 0 };
+  const model = { index, state, current, selected: null, crowd: false, version, clock: 0 };
   return JSON.stringify(explain(model, wordsFor(lang)).tabs[0].blocks);
 }
 
@@ -78,7 +82,9 @@ test('a new request shows its path; gates and the kubelet say where older texts 
   const gate = (/** @type {string} */ name) =>
     must(root.records.find((one) => one.kind === 'gate' && one.gate === name)).seq;
   assert.match(said(history, gate('etcd')), /Initializers/);
-  assert.match(said(history, gate('authentication'), 'zh'), /旧资料/);
+  // a cluster of that time has them
+  assert.doesNotMatch(said(history, gate('etcd'), { version: '1.10' }), /In older texts/);
+  assert.match(said(history, gate('authentication'), { lang: 'zh' }), /旧资料/);
   const step = must([...index.steps.values()][0].find((one) => one.kind === 'kubelet'));
   assert.match(said(history, step.seq), /volumes \(CSI\) first, then the sandbox \(CRI\)/);
 });

@@ -65,7 +65,11 @@ export function explanation(parts) {
   return { voice: parts.title, source: '', ...parts, tabs, raw: raw?.blocks || [] };
 }
 
-/** The path that upstream's file has, with its version in front. */
+// that the names of upstream's files are of; before it some were others
+const FILES_OF = 33;
+
+/** The path of upstream's file, with the version in front where it has that path. */
 export function sourceText(/** @type {string} */ version, /** @type {string} */ source) {
-  return source ? `v${version} ${source}` : '';
+  const [, minor] = /\.(\d+)/.exec(version) || [];
+  return source && Number(minor) >= FILES_OF ? `v${version} ${source}` : source;
 }

@@ -64,7 +64,7 @@ export function explainGate(model, span, gate, words, plugin = 0) {
       whyTab(words, why, [
         ...whatBlocks(model, span, gate, words),
         ...(gate === 'routing' ? pathBlocks(open, words) : []),
-        ...older(open, gate, words),
+        ...older(model, open, gate, words),
       ]),
       tab(words, 'steps', isPlugin ? [] : stepBlocks(model, span, gate, words)),
       tab(words, 'object', [
@@ -78,14 +78,22 @@ export function explainGate(model, span, gate, words, plugin = 0) {
   });
 }
 
+// what older texts say of a gate is otherwise since this minor release
+const OLDER = /** @type {Record<string, number>} */ ({
+  authentication: 19,
+  decode: 0, // of kubectl, not of the cluster
+  mutating: 9,
+  etcd: 14,
+});
+
 /**
  * What older texts say of a gate, and what is so today: where somebody's command makes something.
- * @param {any} open @param {string} gate @param {Words} words
+ * @param {Model} model @param {any} open @param {string} gate @param {Words} words
  */
-function older({ outside, verb }, gate, words) {
-  const key = `gate.${gate}.older`;
-  const isTold = outside && verb === 'create' && words.has(key);
-  return isTold ? [h(words.t('why.older')), p(words, key)] : [];
+function older({ version }, { outside, verb }, gate, words) {
+  const minor = Number(version.split('.')[1] || 0);
+  const isTold = outside && verb === 'create' && minor >= OLDER[gate];
+  return isTold ? [h(words.t('why.older')), p(words, `gate.${gate}.older`)] : [];
 }
 
 /** @param {Model} model @param {Span} span @param {any} row @param {any} record */

@@ -273,7 +273,7 @@ export default {
   'work.nothing': '期望与现状一致，所以什么也没做。',
   'work.waitsFor': '它现在无能为力。{text}。',
   'work.compares': '它比较期望与现状。',
-  'work.waits': '队列为空，监听事件会唤醒它。',
+  'work.waits': '队列为空，监视事件会唤醒它。',
   'work.what': '无论多少事件，同一个键在队列里只排一次。工作线程读缓存，从不读事件本身。',
   'crowd.creation.title': '瓶颈在创建：ReplicaSet 控制器逐批翻倍。',
   'crowd.creation.why':

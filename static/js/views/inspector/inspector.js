@@ -141,7 +141,7 @@ const headline = (title, words) =>
 
 /** A path is code, a sentence is not. @param {string} source */
 function sourceView(source) {
-  if (!/ .*\.go/.test(source)) return source;
+  if (!/\.go\b/.test(source)) return source;
   const parts = source.split('/');
   return h(
     'code',
