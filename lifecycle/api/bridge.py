@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, TypeVar
 
 from rest_framework.request import Request
 
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.edge import app
 
 CONTROL_SECONDS_MAX = 10
@@ -39,6 +41,12 @@ def edge_of(request: Request) -> app.Services:
 def served(request: Request) -> str:
     """The cluster that the demo serves; others are forks."""
     return str((edge_of(request).port.info or {}).get("cluster", "demo"))
+
+
+def release_of(request: Request) -> Release:
+    """The release of Kubernetes that the demo serves."""
+    named = (edge_of(request).port.info or {}).get("version")
+    return Release.parse(str(named)) if named else releases.DEFAULT
 
 
 def upload_of(request: Request) -> BinaryIO:

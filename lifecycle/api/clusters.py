@@ -14,8 +14,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apiserver_app.machinery import releases
-from apiserver_app.machinery.releases import Release
 from lifecycle.api import acting, bridge, cast, manifests, serializers, states
 from lifecycle.api.pages import from_and_limit, number, records_answer
 from lifecycle.hosting.port import edgeport
@@ -108,10 +106,8 @@ class Apply(APIView):
     )
     def post(self, request: Request, cluster: str) -> Response:
         """Create the objects of a manifest, each by a real request of somebody of the cast."""
-        edge = bridge.edge_of(request)
         actor = acting.actor_of(request)
-        kubernetes = (edge.port.info or {}).get("version")
-        version = Release.parse(str(kubernetes)) if kubernetes else releases.DEFAULT
+        version = bridge.release_of(request)
         applies = request.query_params.get("server-side") == "true"
         way = manifests.APPLY if applies else manifests.CREATE
         dry_run = request.query_params.get("dry-run") == "true"

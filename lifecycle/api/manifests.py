@@ -83,7 +83,7 @@ def _post(obj: dict[str, Any], version: Release, namespace: str, way: Way) -> Po
     named = metadata if isinstance(metadata, dict) else {}
     name = str(named.get("name") or "")
     group, _, group_version = api_version.rpartition("/")
-    info = _resources(version).by_gvk(group, group_version, kind)
+    info = resources(version).by_gvk(group, group_version, kind)
     if info is None or not info.plural:
         problem = f'no matches for kind "{kind}" in version "{api_version}"'
         return Post(kind, "", name, "", b"", problem)
@@ -99,5 +99,6 @@ def _post(obj: dict[str, Any], version: Release, namespace: str, way: Way) -> Po
 
 
 @lru_cache(maxsize=4)
-def _resources(version: Release) -> kinds.Resources:
+def resources(version: Release) -> kinds.Resources:
+    """What that release serves of its own."""
     return kinds.Resources(version)

@@ -25,6 +25,7 @@ ACTIONS = (
 
 
 MANIFEST_CHARACTERS_MAX = 3 * 2**20
+GET_MAX = 10  # types and names of one `get`
 
 
 class Input(serializers.Serializer[Any]):
@@ -401,6 +402,34 @@ class ResultSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True)
     message = serializers.CharField(allow_blank=True)
     causes = CauseSerializer(many=True)
+
+
+class GetSerializer(Input):
+    """What `kubectl get` is asked for: `get TYPES [NAMES]` with its flags."""
+
+    types = serializers.ListField(
+        child=serializers.CharField(max_length=317), min_length=1, max_length=GET_MAX
+    )
+    names = serializers.ListField(
+        child=serializers.CharField(max_length=253),
+        required=False,
+        default=list,
+        max_length=GET_MAX,
+    )
+    namespace = serializers.CharField(required=False, default="", allow_blank=True, max_length=253)
+    all_namespaces = serializers.BooleanField(required=False, default=False)
+    selector = serializers.CharField(required=False, default="", allow_blank=True, max_length=1000)
+    output = Choice(("", "wide", "name"), required=False, default="")
+
+
+class LineSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField(allow_blank=True)
+    failed = serializers.BooleanField()
+    table = serializers.BooleanField(help_text="its columns stand below each other")
+
+
+class LinesSerializer(serializers.Serializer[Any]):
+    lines = LineSerializer(many=True)
 
 
 class ResultsSerializer(serializers.Serializer[Any]):

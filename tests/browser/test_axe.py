@@ -71,7 +71,7 @@ def gate(sight: Sight) -> None:
 
 
 def answered(sight: Sight) -> None:
-    sight.commands().get_by_role("textbox").fill("kubectl get pods")
+    sight.commands().get_by_role("textbox").fill("kubectl describe pods")
     sight.press("Enter")
     sight.says(sight.page.locator(".answers .run").first, "stands in the tab Objects")
 

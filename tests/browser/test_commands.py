@@ -42,16 +42,35 @@ def test_a_manifest_and_lines_are_typed_in_one_field_and_answered_below(
     assert_laid_out(sight)
 
 
+def test_get_prints_a_table_by_a_request_of_ones_own(look: Look, demo: Demo) -> None:
+    sight = look(COMPACT)
+    enter(sight, "kubectl get pods -n kube-system -o wide")
+    table = newest(sight).locator(".is-table")
+    lines = table.inner_text().splitlines()
+    assert lines[0].split()[:6] == ["NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP"]
+    assert len(lines) > 5 and len({line.index("1/1") for line in lines[1:]}) == 1
+    path = "/api/v1/namespaces/kube-system/pods"
+    (asked,) = [
+        one
+        for one in asking.records(demo)
+        if (one.get("path"), one.get("client")) == (path, "page")
+    ]
+    assert (asked["verb"], asked["outside"]) == ("list", True)
+    enter(sight, "kubectl get pods nobody")
+    sight.says(newest(sight), 'Error from server (NotFound): pods "nobody" not found')
+    assert_laid_out(sight)
+
+
 def test_what_cannot_be_sent_says_why_and_stays_to_be_mended(look: Look) -> None:
     sight = look(COMPACT, expects="400|403")
     enter(sight, "")
     sight.says(newest(sight), "There is nothing to send.")
-    for line in ("hello", "kubectl logs web"):
+    for line in ("hello", "kubectl attach web"):
         enter(sight, line)
         sight.says(newest(sight), "create deployment, run, scale, rollout restart")
         expect(field(sight)).to_have_value(line)
-    enter(sight, "kubectl get pods")
-    sight.says(newest(sight), "What is there stands in the tab Objects.")
+    enter(sight, "kubectl describe pods")
+    sight.says(newest(sight), "use a terminal with the kubeconfig")
     broken = "apiVersion: v1\nkind: Pod\n  metadata:\n"
     sight.send(broken)
     sight.says(newest(sight), "error: error converting YAML to JSON: yaml: line 3: ")

@@ -133,11 +133,35 @@ test('a flag that kubectl has and the field has not is not called unknown', () =
   }
 });
 
+test('get takes types, names and the flags by which one looks elsewhere', () => {
+  const nothing = { names: [], namespace: '', all_namespaces: false, selector: '', output: '' };
+  const asked = (/** @type {string} */ line) => read(`kubectl get ${line}`).get;
+  assert.deepEqual(asked('pods'), { types: ['pods'], ...nothing });
+  assert.deepEqual(asked('po,svc -A -owide'), {
+    ...nothing,
+    types: ['po', 'svc'],
+    all_namespaces: true,
+    output: 'wide',
+  });
+  assert.deepEqual(asked('deploy/web'), { ...nothing, types: ['deploy'], names: ['web'] });
+  assert.deepEqual(asked('-n shop deploy web db -o name'), {
+    ...nothing,
+    types: ['deploy'],
+    names: ['web', 'db'],
+    namespace: 'shop',
+    output: 'name',
+  });
+  assert.equal(asked('--all-namespaces pods -l app=web')?.selector, 'app=web');
+  assert.equal(said('kubectl get'), 'error: Required resource not specified.');
+  assert.equal(read('kubectl get pods --watch').key, 'commands.flags');
+});
+
 test('what is not known names what is', () => {
   assert.equal(read('').key, 'commands.nothing');
   assert.equal(read('hello').key, 'commands.unknown');
-  assert.equal(read('kubectl logs web').key, 'commands.kubectl');
-  assert.equal(read('kubectl get pods').key, 'commands.read');
+  assert.equal(read('kubectl attach web').key, 'commands.kubectl');
+  for (const line of ['logs web', 'describe pod web', 'get pods -o yaml', 'get pod/a svc/b'])
+    assert.equal(read(`kubectl ${line}`).key, 'commands.read', line);
   assert.equal(read('kubectl create -f nginx_pod.yaml').key, 'commands.file');
   assert.equal(read('kubectl delete --filename=x').key, 'commands.file');
   assert.equal(read('kubectl delete deploy web db').key, 'commands.one');

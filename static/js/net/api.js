@@ -71,6 +71,8 @@ export function clusterApi(cluster) {
     },
     /** @param {{namespace: string, name: string}} service */
     rules: ({ namespace, name }) => ask(`${base}/services/${namespace}/${name}/rules`),
+    /** @param {import('../core/commands/commands.js').Get} get @param {string} user */
+    get: (get, user) => post(`${base}/get?as=${encodeURIComponent(user)}`, get),
     /** @param {import('../core/commands/acts.js').ObjectRequest} request @param {string} user */
     act: (request, user) => post(`${base}/object/request?as=${encodeURIComponent(user)}`, request),
     /** @param {string} version @param {string} kind @param {string} user */

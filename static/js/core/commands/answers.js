@@ -2,7 +2,13 @@
 /** What the API server answered, in the form in which kubectl prints it. Pure. */
 
 /** @typedef {import('../text/words.js').Words} Words */
-/** @typedef {{failed: boolean, text: string, isLine?: boolean}} Line  isLine: to be sent */
+/**
+ * @typedef {Object} Line
+ * @property {boolean} failed
+ * @property {string} text
+ * @property {boolean} [isLine]  to be sent
+ * @property {boolean} [table]   its columns stand below each other
+ */
 
 /**
  * Each document's answer in kubectl's form; upstream's words for refusals.

@@ -13,14 +13,24 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
 /** @typedef {import('../trace/reducer.js').State} State */
 /**
  * @typedef {Object} Command
- * @property {'manifest'|'etcdctl'|'act'|'said'|'none'} sort
+ * @property {'manifest'|'etcdctl'|'act'|'get'|'said'|'none'} sort
  * @property {string} [manifest]
  * @property {Act} [act]
+ * @property {Get} [get]
  * @property {string} [text]  said: what kubectl itself says of the line, and sends nothing
  * @property {boolean} [failed]
  * @property {string} [key]   of the words that say why, or what is said besides
  * @property {Record<string, string>} [params]
  * @property {string} [instead]  a line that does what was meant
+ */
+/**
+ * @typedef {Object} Get  what `kubectl get` is asked for
+ * @property {string[]} types
+ * @property {string[]} names
+ * @property {string} namespace  '' for one's own
+ * @property {boolean} all_namespaces
+ * @property {string} selector
+ * @property {string} output
  */
 /** @typedef {{words: string[], flags: Record<string, string>}} Line */
 /**
@@ -32,6 +42,7 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
 
 /** Of kubectl: how it is written, and which flags it takes besides the namespace. */
 const KNOWN = {
+  get: ['all-namespaces', 'selector', 'output'],
   'create deployment': ['image', 'replicas'],
   run: ['image'],
   scale: ['replicas'],
@@ -40,8 +51,15 @@ const KNOWN = {
   uncordon: [],
   delete: [],
 };
-/** Lines that only look. */
-const READS = ['get', 'describe'];
+/** Lines that only look, which are for a terminal. */
+const READS = ['describe', 'logs', 'explain', 'top', 'events'];
+const OUTPUTS = ['', 'wide', 'name'];
+const FLAGS = /** @type {Record<string, string>} */ ({
+  A: 'all-namespaces',
+  l: 'selector',
+  n: 'namespace',
+  o: 'output',
+});
 export const ALL_KEYS = 'etcdctl get / --prefix --keys-only';
 export const KUBECTL = Object.freeze(Object.keys(KNOWN));
 const SHORT = /** @type {Record<string, string>} */ ({
@@ -77,7 +95,7 @@ export function commandOf(text, known) {
 
 /** @param {string} line @param {Known} known @returns {Command} */
 function kubectl(line, known) {
-  const { words, flags } = read(line);
+  const { words, flags } = parsed(line);
   const verb = KUBECTL.find((command) => `${words.join(' ')} `.startsWith(`${command} `));
   if (['f', 'filename'].some((name) => name in flags)) return none('commands.file');
   if (!verb) return none(READS.includes(words[0]) ? 'commands.read' : 'commands.kubectl');
@@ -90,6 +108,7 @@ function kubectl(line, known) {
       line: `kubectl ${verb}`,
       flags: allowed.map((name) => `--${name}`).join(', '),
     });
+  if (verb === 'get') return read(words.slice(1), flags);
   const { replicas = '' } = flags;
   if (replicas && !/^\d+$/.test(replicas))
     return failed(`error: invalid argument "${replicas}" for "--replicas" flag: invalid syntax`);
@@ -120,24 +139,49 @@ function formerly(flag, words, flags) {
 const baseOf = (image) => image.split('/').at(-1)?.split(/[:@]/, 1)[0] || '';
 
 /**
+ * What is there; the server prints it.
+ * @param {string[]} words @param {Record<string, string>} flags @returns {Command}
+ */
+function read(words, flags) {
+  const [first = '', ...more] = words;
+  const { namespace = '', selector = '', output = '' } = flags;
+  const [type, ...named] = first.split('/');
+  if (!type) return failed('error: Required resource not specified.');
+  if (!OUTPUTS.includes(output) || (named.length && more.length)) return none('commands.read');
+  return {
+    sort: 'get',
+    get: {
+      types: type.split(','),
+      names: [...named, ...more],
+      namespace,
+      all_namespaces: 'all-namespaces' in flags,
+      selector,
+      output,
+    },
+  };
+}
+
+/**
  * Words and flags, `--name value` as well as `--name=value`.
  * @param {string} line @returns {Line}
  */
-function read(line) {
+function parsed(line) {
   const tokens = [...line.matchAll(TOKEN)]
     .slice(1)
     .map((match) => match[1] ?? match[2] ?? match[3]);
-  /** @type {Line} */ const parsed = { words: [], flags: {} };
+  /** @type {Line} */ const found = { words: [], flags: {} };
   for (let i = 0; i < tokens.length; i += 1) {
-    const flag = /^--?([\w-]+)(?:=(.*))?$/.exec(tokens[i]);
+    const [, glued] = /^-o(\w+)$/.exec(tokens[i]) || [];
+    const flag = glued ? ['', 'o', glued] : /^--?([\w-]+)(?:=(.*))?$/.exec(tokens[i]);
     if (!flag) {
-      parsed.words.push(tokens[i]);
+      found.words.push(tokens[i]);
       continue;
     }
-    const value = flag[2] ?? tokens[(i += 1)] ?? '';
-    parsed.flags[flag[1] === 'n' ? 'namespace' : flag[1]] = unquoted(value);
+    const name = FLAGS[flag[1]] || flag[1];
+    const value = name === 'all-namespaces' ? '' : (flag[2] ?? tokens[(i += 1)] ?? '');
+    found.flags[name] = unquoted(value);
   }
-  return parsed;
+  return found;
 }
 
 /** @param {string} text */

@@ -26,8 +26,8 @@ export default {
     'that the server printed.',
   'commands.file': 'There are no files here: write what stands in the file into this field.',
   'commands.read':
-    'What is there stands in the tab Objects. For kubectl get and describe use a terminal with ' +
-    'the kubeconfig that the server printed.',
+    'For this use a terminal with the kubeconfig that the server printed. The YAML of what is ' +
+    'there also stands in the tab Objects.',
   'commands.one': 'Here a line is about one object.',
   'commands.not': 'That cannot be done with an object of this type.',
   'commands.lost': 'the server cannot be reached',

@@ -20,7 +20,7 @@ export default {
     '在这里 {line} 只接受 {flags}。其他标志请在终端里使用服务器给出的 kubeconfig。',
   'commands.file': '这里没有文件：请把文件的内容写进这个输入框。',
   'commands.read':
-    '现有的对象在“对象”标签页里。kubectl get 和 describe 请在终端里使用服务器给出的 kubeconfig。',
+    '请在终端里使用服务器给出的 kubeconfig 来执行。现有对象的 YAML 也可以在“对象”标签页里查看。',
   'commands.one': '这里一行命令只针对一个对象。',
   'commands.not': '不能对这种类型的对象这样做。',
   'commands.lost': '无法连接到服务器',

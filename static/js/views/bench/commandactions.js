@@ -8,6 +8,7 @@ import { membersIn } from './commands.js';
 /** @typedef {import('./commands.js').Answer} Answer */
 /** @typedef {import('../../core/commands/acts.js').Act} Act */
 /** @typedef {import('../../core/commands/answers.js').Line} Line */
+/** @typedef {import('../../core/commands/commands.js').Get} Get */
 /**
  * Sends a manifest as a user, shown as a command; `merges` into what is there already.
  * @typedef {(text: string, user: string, command?: string, merges?: boolean) => Promise<Answer>}
@@ -93,6 +94,11 @@ export function commandActions(app, apply) {
         const { act } = command;
         return app.act.perform({ .../** @type {Act} */ (act), command: line });
       }
+      case 'get':
+        return answered(app, `${line}  # ${ui.user}`, async () => {
+          const { lines } = await app.api.get(/** @type {Get} */ (command.get), ui.user);
+          return lines;
+        });
       default: {
         const [first] = line.split('\n');
         return answered(app, first, () => spoken(command, app.words()));

@@ -28,6 +28,7 @@ import { readOnly } from '../kit/parts.js';
 const EXAMPLES = Object.freeze([
   'kubectl create deployment web --image=nginx --replicas=3',
   'kubectl scale deployment/web --replicas=5',
+  'kubectl get all',
   ALL_KEYS,
   'etcdctl get /registry/namespaces/default -w json',
   'etcdctl endpoint status -w table',
@@ -138,10 +139,10 @@ function answerView(ctx, answer) {
     'div.run',
     { key: id },
     h('div', null, h('span.p', null, '$ '), h('span.c', null, command)),
-    lines.map(({ failed, text, isLine: isInstead }) =>
+    lines.map(({ failed, text, isLine: isInstead, table = isTable(text) }) =>
       isInstead
         ? h('div', null, h('button.link', { onClick: () => ctx.act.suggest(text) }, text))
-        : h('div.out', { class: `${failed ? 'e' : ''} ${isTable(text) ? 'is-table' : ''}` }, text),
+        : h('div.out', { class: `${failed ? 'e' : ''} ${table ? 'is-table' : ''}` }, text),
     ),
     members?.length ? membersView(ctx, members) : null,
     waits || ms > SLOW_MS
