@@ -93,6 +93,20 @@ def test_the_first_command_of_the_articles_is_told_what_does_it_today(look: Look
     assert_laid_out(sight)
 
 
+def test_the_pod_of_the_articles_is_an_example_and_its_policy_is_shown(look: Look) -> None:
+    sight = look(COMPACT)
+    sight.button("YAML of a Pod").click()
+    expect(field(sight)).to_have_value(re.compile("name: nginx-pod(.|\n)*image: nginx:1.8"))
+    sight.press("Control+Enter")
+    sight.says(newest(sight), "pod/nginx-pod created")
+    sight.says(sight.headline, "1 of 1 pod is ready")
+    sight.page.locator(".inspector .cards button", has_text="nginx-pod").click()
+    sight.page.get_by_role("tab", name="Object", exact=True).click()
+    shown = sight.page.locator("#inspector-body")
+    expect(shown).to_contain_text("name: nginx-pod")
+    expect(shown).to_contain_text("imagePullPolicy: IfNotPresent")
+
+
 def test_the_arrow_up_goes_back_in_what_was_sent(look: Look) -> None:
     sight = look(COMPACT)
     for line in ("etcdctl version", "etcdctl endpoint health"):

@@ -11,6 +11,7 @@ export default {
     'which asks this cluster’s own etcd, past the API server and all its gates. The arrow up ' +
     'goes back to what was sent.',
   'commands.deployment': 'YAML of a Deployment',
+  'commands.pod': 'YAML of a Pod',
   'commands.nothing':
     'There is nothing to send. Write YAML, or a line that begins with kubectl or etcdctl.',
   'commands.unknown':

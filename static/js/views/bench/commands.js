@@ -25,6 +25,16 @@ import { readOnly } from '../kit/parts.js';
  * @property {boolean} learner
  */
 
+// the pod with which walk-throughs of the source begin
+const NGINX_POD = `apiVersion: v1
+kind: Pod
+metadata:
+  name: nginx-pod
+spec:
+  containers:
+  - name: nginx
+    image: nginx:1.8
+`;
 const EXAMPLES = Object.freeze([
   'kubectl create deployment web --image=nginx --replicas=3',
   'kubectl scale deployment/web --replicas=5',
@@ -123,6 +133,7 @@ function examples({ words, act }) {
       'ul.examples',
       null,
       one(deployment('nginx', 3), words.t('commands.deployment')),
+      one(NGINX_POD, words.t('commands.pod')),
       EXAMPLES.map((line) => one(line, line)),
     ),
     h('p', null, words.t('commands.empty', { lines: KUBECTL.join(', ') })),
