@@ -17,6 +17,7 @@ NAMES_BESIDE_LANES = """() => {
   return Math.abs(line.bottom - name.bottom) < 4;
 }"""
 PHONE, TWICE, HALF = (390, 844), (640, 360), (960, 540)  # 1280 and 1920 px at 200 %
+SMALL = (360, 800)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,6 +35,13 @@ def test_nothing_is_cut_covered_or_too_small_for_a_finger(
     for part in (".map[data-focus=scheduler]", ".map[data-focus=api]"):
         sight.back_to(part)
         assert_laid_out(sight)
+
+
+def test_nothing_is_cut_on_the_smallest_phones(look: Look) -> None:
+    sight = look(SMALL)
+    sight.settle()
+    assert sight.page.evaluate(measures.LAYOUT) == []
+    expect(sight.button("Help")).to_be_in_viewport(ratio=1)
 
 
 def test_a_follower_sees_headline_gates_and_controls_at_once(look: Look) -> None:

@@ -10,6 +10,7 @@ export default {
     'Here goes a manifest in YAML or JSON, a line of kubectl ({lines}), or one of etcdctl, ' +
     'which asks this cluster’s own etcd, past the API server and all its gates. The arrow up ' +
     'goes back to what was sent.',
+  'commands.large': 'Show the table',
   'commands.deployment': 'YAML of a Deployment',
   'commands.pod': 'YAML of a Pod',
   'commands.nothing':

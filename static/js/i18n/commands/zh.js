@@ -9,6 +9,7 @@ export default {
   'commands.empty':
     '这里可以写 YAML 或 JSON 清单、一行 kubectl（{lines}）或一行 etcdctl。' +
     'etcdctl 直接访问这个集群自己的 etcd，绕过 API 服务器及其所有关卡。向上方向键回到发送过的内容。',
+  'commands.large': '放大显示表格',
   'commands.deployment': '一个 Deployment 的 YAML',
   'commands.pod': '一个 Pod 的 YAML',
   'commands.nothing': '没有可发送的内容。请写 YAML，或者以 kubectl 或 etcdctl 开头的一行命令。',

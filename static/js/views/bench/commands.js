@@ -2,6 +2,7 @@
 /** The place for commands: a field for a manifest or a line, and beneath it the answers. */
 import { ALL_KEYS, KUBECTL, isLine } from '../../core/commands/commands.js';
 import { deployment } from '../../core/commands/scenarios.js';
+import { dialog } from '../kit/dialog.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
 import { readOnly } from '../kit/parts.js';
@@ -150,6 +151,13 @@ function answerView(ctx, answer) {
     'div.run',
     { key: id },
     h('div', null, h('span.p', null, '$ '), h('span.c', null, command)),
+    lines.some(({ text, table = isTable(text) }) => table)
+      ? h(
+          'button.link',
+          { key: 'large', onClick: () => ctx.act.showAnswer(id) },
+          words.t('commands.large'),
+        )
+      : null,
     lines.map(({ failed, text, isLine: isInstead, table = isTable(text) }) =>
       isInstead
         ? h('div', null, h('button.link', { onClick: () => ctx.act.suggest(text) }, text))
@@ -166,6 +174,21 @@ function answerView(ctx, answer) {
             : words.t('commands.running', { n: Math.floor(ms / 1000) }),
         )
       : null,
+  );
+}
+
+/** An answer that has tables, in a room where they can be read. @param {Context} ctx */
+export function answer(ctx) {
+  const { ui } = ctx;
+  const { command, lines } = /** @type {Answer} */ (ui.answers.find(({ id }) => id === ui.answer));
+  return dialog(
+    ctx,
+    command,
+    h(
+      'div.answers',
+      { tabindex: '0', role: 'region', 'aria-label': command },
+      lines.map(({ failed, text }) => h('div.out.is-table', { class: failed ? 'e' : '' }, text)),
+    ),
   );
 }
 

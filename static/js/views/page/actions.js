@@ -202,6 +202,10 @@ function looking(app) {
         () => {}, // what the trace tells stays
       );
     },
+    /** The table of an answer, large. @param {number} id */
+    showAnswer(id) {
+      set({ dialog: 'answer', answer: id });
+    },
     close() {
       set({ dialog: '', menu: '' });
     },

@@ -1,5 +1,6 @@
 // @ts-check
 /** Help, the list of recordings and more, as dialogs above the page. */
+import { answer } from '../bench/commands.js';
 import { dialog } from '../kit/dialog.js';
 import { h, render } from '../kit/dom.js';
 import { editor } from '../bench/editor.js';
@@ -35,7 +36,7 @@ const KEYS = [
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderDialogs(host, ctx) {
   const { ui } = ctx;
-  const views = { help, traces, startup, begin, revisions, editor };
+  const views = { help, traces, startup, begin, revisions, editor, answer };
   const shown = views[/** @type {'help'} */ (ui.dialog)];
   render(host, shown ? shown(ctx) : null);
   keepFocus(/** @type {HTMLElement|null} */ (host.querySelector('.dialog')));
