@@ -141,6 +141,7 @@ def test_every_route_lets_in_those_who_may(
                     "control",
                     "console",
                     "apply",
+                    "get",
                     "request",
                     "openapi",
                     "import",

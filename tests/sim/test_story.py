@@ -191,7 +191,7 @@ def test_a_new_replica_set_looks_for_its_pods_finds_none_and_creates_three(
     records: list[dict[str, Any]],
 ) -> None:
     done = first_sync(records, "replicaset", "default/nginx-5869d7778c")
-    (found,) = [look[3] for look in done["looked"] if look[0] == "pods"]
+    found, *_ = [look[3] for look in done["looked"] if look[0] == "pods"]
     assert found == 0
     assert done["said"].startswith("wants 3, has 0: creates 3")
 

@@ -21,7 +21,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.errors import ApiError
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.net import httpwire
-from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, NodeError
+from apiserver_app.machinery.net.nodeapi import Connection, HttpAnswer, HttpRequest, NodeError
 from apiserver_app.machinery.syntax import names
 
 KUBELET_PORT = "10250"
@@ -178,19 +178,28 @@ def _port(place: Place) -> int:
 
 async def _upgrade(request: Request, place: Place, wanted: HttpRequest, detail: Object) -> Outcome:
     """Ask the pod for another protocol; what it grants is passed on, byte for byte."""
-    assert place.pod is not None
     cluster = request.cluster
     headers = passing.with_upgrade(request.call, wanted.headers.items())
     sent = httpwire.request(wanted.method, wanted.path, headers, wanted.body)
     try:
-        connection = await cluster.egress.nodes.dial(place.pod, _port(place))
+        connection = await _dial(request, place)
         return await passing.send(request, connection, sent, detail)
     except (NodeError, httpwire.Malformed) as error:
         await cluster.probe.hop("stream", "refused", {**detail, "why": str(error)})
         if isinstance(error, httpwire.Malformed):
             raise errors.ApiError(500, "", str(error)) from error
-        why = str(error).removeprefix("error dialing backend: ")
-        raise errors.ApiError(500, "", f"error dialing backend: {why}") from error
+        raise errors.ApiError(500, "", f"error dialing backend: {error}") from error
+
+
+async def _dial(request: Request, place: Place) -> Connection:
+    """It connects by itself, without the kubelet, which would speak of a forwarded port."""
+    assert place.pod is not None
+    port = _port(place)
+    try:
+        return await request.cluster.egress.nodes.dial(place.pod, port)
+    except NodeError as error:
+        why = f"dial tcp {place.host}:{port}: connect: connection refused"
+        raise NodeError(500, why) from error
 
 
 def _headers(call: Call) -> dict[str, str]:

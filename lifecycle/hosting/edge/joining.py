@@ -34,7 +34,7 @@ _IMPORT = re.compile(
     rf"(?P<from>{_QUOTED})\s?;"
 )
 _DECLARED = re.compile(r"export\s+(?=(?:const|class|(?:async\s+)?function\s*\*?)\s*([\w$]+))")
-_DEFAULT = re.compile(r"export\s+default\s+(?!(?:async|function|class)(?![\w$]))")
+_DEFAULT = re.compile(r"export\s+default(?![\w$])\s*(?!(?:async|function|class)(?![\w$]))")
 _LISTED = re.compile(rf"export\s*{_NAMES}\s?;")
 _NAME = re.compile(r"([\w$]+)(?:\s+as\s+([\w$]+))?")
 _LOADED = re.compile(_QUOTED)

@@ -1,8 +1,9 @@
 """Reads the source of a script far enough to leave out its comments and to find its imports.
 
-A run of white space and comments becomes one line break when it has one, else one blank; all else
-stays as it is written, inside strings, templates and regular expressions too. Where it cannot be
-told for sure whether a slash begins a regular expression, the source is refused.
+A run of white space and comments becomes one line break when it has one, else one blank, or
+nothing beside a sign that parts words anyhow. All else stays as it is written, inside strings,
+templates and regular expressions too. Where it cannot be told for sure whether a slash begins a
+regular expression, the source is refused.
 
 Follows the lexical grammar of ECMA-262: sections 12.4 (comments), 12.9 (literals) and the goal
 symbols of section 12.
@@ -26,6 +27,8 @@ _PART = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+_BARE = frozenset("()[]{};,=<>?:&|*!'\"`")  # a blank beside one of these parts nothing
+_BLANKS = re.compile(r" ?([()\[\];,=<>?:&|*!]) ?")
 _TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*(?P<end>`|\$\{)", re.DOTALL)
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/\w*")
 _STATEMENT = re.compile(r"(?<![\w$.#])(?:import(?!\s*[(.])|export|var)(?![\w$])")
@@ -63,6 +66,7 @@ class _Reader:
         self._text = text
         self._parts: list[str] = []
         self._length = 0  # of what was put
+        self._last = ""  # letter of it
         self._line = 0  # in what is read
         self._open: list[str] = []  # braces; ${ for those in a template
         self._regex = ""  # the last part that is one
@@ -93,10 +97,13 @@ class _Reader:
         if breaks:
             self._line += breaks
             self._begin_line(len(part) - part.rindex("\n") - 1)
-        self._put("\n" if breaks else " ")
+            self._put("\n")
+        elif self._last not in _BARE and self._text[end : end + 1] not in _BARE:
+            self._put(" ")
         return end
 
     def _code(self, part: str, end: int) -> int:
+        part = _BLANKS.sub(r"\1", part)
         if not self._open:
             for statement in _STATEMENT.finditer(part):
                 self._source.statements.append(self._length + statement.start())
@@ -148,13 +155,14 @@ class _Reader:
         if value is None or value[1] in _WORDS:
             return False
         # the end of a condition or a block as well as of a value
-        if value.group()[0] in ")}" and after != " ":
+        if value.group()[0] in ")}" and not after.isspace():
             raise self._unreadable("a division or a regular expression?")
         return True
 
     def _put(self, part: str) -> None:
         self._parts.append(part)
         self._length += len(part)
+        self._last = part[-1:]
 
     def _put_lines(self, part: str) -> None:
         for _ in range(part.count("\n")):

@@ -150,7 +150,7 @@ def test_a_pod_that_grants_no_upgrade_answers_as_it_likes(lab: Lab) -> None:
     refused = lab.session.request("GET", f"{PODS}/web:81/proxy/", headers=UPGRADE)
     assert (refused.status, refused.json()["message"]) == (
         500,
-        "error dialing backend: dial tcp4 127.0.0.1:81: connect: connection refused",
+        "error dialing backend: dial tcp 10.0.0.1:81: connect: connection refused",
     )
     none = lab.session.request("GET", f"{PODS}/web:80/proxy/", headers=UPGRADE)
     assert none.status == 500 and "malformed HTTP response" in none.json()["message"]

@@ -35,7 +35,7 @@ def test_a_change_of_a_source_gives_its_joined_file_another_address(root: Path) 
     assert after.script != before.script  # it loads the words, by an address of theirs
     assert after.style == before.style
     words = files.find("js/i18n/english.js")
-    assert words is not None and b"const more = 1;" in gzip.decompress(words.packed)
+    assert words is not None and b"const more=1;" in gzip.decompress(words.packed)
     assert said == []
 
 
