@@ -212,6 +212,7 @@ export function forkActions(app, apply) {
       const { cluster } = app.home;
       if ([cluster, originOf(cluster)].includes(name)) app.openCluster(originOf(name));
       try {
+        await app.act.tookAlong();
         await forksApi.remove(name);
         await list();
       } catch (error) {

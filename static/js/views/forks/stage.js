@@ -7,6 +7,7 @@ import { isFork, rootOf } from '../../core/cluster/forks.js';
 /** @param {App} app */
 export function stageActions(app) {
   const { ui } = app;
+  let told = /** @type {Promise<void>} */ (Promise.resolve());
   return {
     /** Unless one looks at the past or a recording, or has left it. @param {string} stage */
     goAlong(stage) {
@@ -19,8 +20,11 @@ export function stageActions(app) {
     /** Who drives goes to another cluster, and takes along who only watches. */
     takeAlong() {
       if (app.home.watches) return;
-      app.api.control({ action: 'stage' }).catch(() => {}); // it is gone, or cannot be reached
+      // one after the other: of two that are under way the older one could come last
+      told = told.then(() => tell(app)).catch(() => {}); // it cannot be reached
     },
+    /** Ends once the server heard of it: until then no cluster must go. */
+    tookAlong: () => told,
     /** What one watches is gone. */
     goOn() {
       const { cluster, watches } = app.home;
@@ -28,3 +32,8 @@ export function stageActions(app) {
     },
   };
 }
+
+/** Where who drives is by now. @param {App} app */
+const tell = async (app) => {
+  await app.api.control({ action: 'stage' });
+};
