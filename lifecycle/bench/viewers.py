@@ -39,7 +39,7 @@ def run(runs: int = harness.RUNS) -> dict[str, Any]:
 
 def joining(pods: int, runs: int = harness.RUNS) -> dict[str, Any]:
     """What somebody gets who opens the page after so many pods have started."""
-    return harness.repeated("joining", lambda: _with_demo(pods, _join), runs, pods=pods)
+    return harness.repeated("joining", lambda: _with_demo(pods, _join, pods), runs, pods=pods)
 
 
 def _with_demo(pods: int, measure: Any, more: int = 0) -> dict[str, Any]:
@@ -93,7 +93,20 @@ async def _join(demo: Demo, pods: int) -> dict[str, Any]:
     await asyncio.to_thread(demo.wait_running, "many", pods)
     first, size = await _joined(demo)
     again, _ = await _joined(demo)
-    return {"join_mib": round(size / 2**20, 3), "first_seconds": first, "next_seconds": again}
+    listener = await Viewer.open(demo)
+    reading = asyncio.create_task(listener.note({}))
+    demo.create("more", pods)
+    await asyncio.to_thread(demo.wait_running, "more", pods)
+    await asyncio.sleep(5)  # what came is read ahead meanwhile
+    beside, _ = await _joined(demo)
+    reading.cancel()
+    listener.close()
+    return {
+        "join_mib": round(size / 2**20, 3),
+        "first_seconds": first,
+        "next_seconds": again,
+        "first_beside_another_seconds": beside,  # behind as many more
+    }
 
 
 async def _joined(demo: Demo) -> tuple[float, int]:
