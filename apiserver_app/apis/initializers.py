@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from apiserver_app.apis import qualifiednames
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
-from apiserver_app.machinery.syntax import names
 
 CONFIGURATIONS = "initializerconfigurations.admissionregistration.k8s.io"
 FIELD = "metadata.initializers"
@@ -47,7 +47,7 @@ def is_empty(initializers: Mapping[str, Any]) -> bool:
 def validate(initializers: Mapping[str, Any], errs: list[FieldError]) -> None:
     """Validates what an object says of itself."""
     for index, one in enumerate(initializers.get("pending") or ()):
-        validate_name(one.get("name") or "", f"{FIELD}.pending[{index}].name", errs)
+        qualifiednames.validate(one.get("name") or "", f"{FIELD}.pending[{index}].name", errs)
     if initializers.get("result") is not None:
         _result(initializers["result"], errs)
 
@@ -67,15 +67,6 @@ def validate_change(
         _result(now, errs)
     elif was is not None and now != was:
         errs.append(errors.invalid_value(f"{FIELD}.result", now, IMMUTABLE))
-
-
-def validate_name(name: str, path: str, errs: list[FieldError]) -> None:
-    if not name:
-        errs.append(errors.required(path))
-        return
-    text = names.fully_qualified_error(name)
-    if text:
-        errs.append(errors.invalid_value(path, name, text))
 
 
 def _result(status: Mapping[str, Any], errs: list[FieldError]) -> None:

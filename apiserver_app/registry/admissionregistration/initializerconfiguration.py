@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver_app.apis import initializers
+from apiserver_app.apis import qualifiednames
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
 from apiserver_app.machinery.meta import Object
@@ -32,7 +32,7 @@ class InitializerConfigurationStrategy(Strategy):
         errs: list[FieldError] = []
         for index, initializer in enumerate(obj.get("initializers") or ()):
             path = f"initializers[{index}]"
-            initializers.validate_name(initializer.get("name") or "", f"{path}.name", errs)
+            qualifiednames.validate(initializer.get("name") or "", f"{path}.name", errs)
             for place, rule in enumerate(initializer.get("rules") or ()):
                 _rule(rule, f"{path}.rules[{place}]", errs)
         return errs

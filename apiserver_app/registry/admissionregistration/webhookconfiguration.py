@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apiserver_app.apis import qualifiednames
 from apiserver_app.cel.environment import Environment
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.errors import FieldError
@@ -108,7 +109,7 @@ def _default(webhook: dict[str, Any], mutating: bool) -> None:
 def _webhook(
     webhook: Mapping[str, Any], allowed_effects: Sequence[str], path: str, errs: list[FieldError]
 ) -> None:
-    _name(webhook.get("name") or "", f"{path}.name", errs)
+    qualifiednames.validate(webhook.get("name") or "", f"{path}.name", errs)
     for index, rule in enumerate(webhook.get("rules") or ()):
         validate_rule(rule, f"{path}.rules[{index}]", errs)
     for field, allowed in (
@@ -135,15 +136,6 @@ def _webhook(
         policies = ("IfNeeded", "Never")
         errs.append(errors.not_supported(f"{path}.reinvocationPolicy", again, policies))
     webhookclient.validate(webhook.get("clientConfig") or {}, f"{path}.clientConfig", errs)
-
-
-def _name(name: str, path: str, errs: list[FieldError]) -> None:
-    if not name:
-        errs.append(errors.required(path))
-        return
-    text = names.fully_qualified_error(name)
-    if text:
-        errs.append(errors.invalid_value(path, name, text))
 
 
 def validate_rule(rule: Mapping[str, Any], path: str, errs: list[FieldError]) -> None:
