@@ -58,13 +58,28 @@ def send(
     request: Request, cluster: str, method: str, path: str, query: str, media: str, body: bytes
 ) -> bridge.Reply:
     """One request of whom the request names."""
+    sent = (("content-type", media), ("accept", "application/json"))
+    return _send(request, cluster, method, path, query, sent, body)
+
+
+def read(
+    request: Request, cluster: str, path: str, query: str = "", accept: str = "application/json"
+) -> bridge.Reply:
+    """One GET of whom the request names."""
+    return _send(request, cluster, "GET", path, query, (("accept", accept),), b"")
+
+
+def _send(
+    request: Request,
+    cluster: str,
+    method: str,
+    path: str,
+    query: str,
+    headers: tuple[tuple[str, str], ...],
+    body: bytes,
+) -> bridge.Reply:
     actor = actor_of(request)
-    headers = (
-        ("content-type", media),
-        ("accept", "application/json"),
-        ("user-agent", "page"),
-        *actor.headers,
-    )
+    headers = (*headers, ("user-agent", "page"), *actor.headers)
     return bridge.send(request, cluster, method, path, query, headers, body, actor.tls)
 
 

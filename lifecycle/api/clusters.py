@@ -132,11 +132,7 @@ class ServiceRequest(APIView):
         given.is_valid(raise_exception=True)
         port, rest = given.validated_data["port"], given.validated_data["path"].lstrip("/")
         where = f"/api/v1/namespaces/{quote(namespace)}/services/{quote(name)}:{port}"
-        actor = acting.actor_of(request)
-        headers = (("accept", "*/*"), ("user-agent", "page"), *actor.headers)
-        reply = bridge.send(
-            request, cluster, "GET", f"{where}/proxy/{rest}", "", headers, b"", actor.tls
-        )
+        reply = acting.read(request, cluster, f"{where}/proxy/{rest}", accept="*/*")
         text = reply.body[:ANSWER_BYTES_MAX].decode(errors="replace")
         return Response({"code": reply.status, "answer": text})
 

@@ -34,7 +34,7 @@ class OpenApi(APIView):
         kind = request.query_params.get("kind", "")
         where = f"apis/{api_version}" if "/" in api_version else f"api/{api_version}"
         path = f"/openapi/v3/{quote(where)}"
-        reply = acting.send(request, cluster, "GET", path, "", "application/json", b"")
+        reply = acting.read(request, cluster, path)
         if reply.status != 200:
             message = acting.answer_of(reply)["message"]
             return Response({"root": "", "schemas": {}, "message": message})

@@ -130,11 +130,7 @@ class _Asked:
         return tables, errors
 
     def _ask(self, path: str, accept: str, query: str = "") -> tuple[int, dict[str, Any]]:
-        actor = acting.actor_of(self._request)
-        headers = (("accept", accept), ("user-agent", "page"), *actor.headers)
-        reply = bridge.send(
-            self._request, self._cluster, "GET", path, query, headers, b"", actor.tls
-        )
+        reply = acting.read(self._request, self._cluster, path, query, accept)
         try:
             return reply.status, json.loads(reply.body)
         except ValueError:
