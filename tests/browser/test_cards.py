@@ -186,6 +186,33 @@ def test_who_only_watches_goes_along_into_each_copy_and_back(
     follower.close()
 
 
+# what says where who drives has gone waits until it is let through
+HOLD = """() => {
+    const ask = window.fetch;
+    window.held = [];
+    window.fetch = (url, how) => !String(how?.body).includes('"stage"') ? ask(url, how)
+        : new Promise((done) => held.push(() => done(ask(url, how))));
+}"""
+
+
+def test_where_who_drives_has_gone_is_told_one_after_the_other(look: Look, changed: Demo) -> None:
+    driver = look(COMPACT)
+    begin(driver, "Why does a student get 403?")
+    told(driver)
+    [copy] = copies(changed)
+    driver.page.evaluate(HOLD)
+    for place, address in (("demo", r"^(?!.*cluster=)"), (copy, f"cluster={copy}(&|$)")):
+        driver.button(re.compile("^Cluster demo")).click()
+        menu = driver.page.get_by_role("dialog")
+        menu.get_by_role("button", name=re.compile(f"^{place} (?!from)")).click()
+        expect(driver.page).to_have_url(re.compile(address))
+    assert driver.page.evaluate("held.length") == 1
+    driver.page.evaluate("held.shift()()")
+    driver.until("() => held.length === 1")
+    driver.page.evaluate("held.shift()()")
+    driver.says(driver.page.locator(".banner"), COPY)
+
+
 def test_a_copy_is_forked_where_what_would_have_to_change_is_tried(
     look: Look, changed: Demo
 ) -> None:
