@@ -27,8 +27,10 @@ _PART = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_BARE = frozenset("()[]{};,=<>?:&|*!'\"`")  # a blank beside one of these parts nothing
-_BLANKS = re.compile(r" ?([()\[\];,=<>?:&|*!]) ?")
+# a blank beside one of these parts nothing
+_SIGNS = "()[];,=<>?:&|*!"
+_BARE = frozenset(_SIGNS + "{}'\"`")
+_BLANKS = re.compile(f" ?([{re.escape(_SIGNS)}]) ?")
 _TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*(?P<end>`|\$\{)", re.DOTALL)
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/\w*")
 _STATEMENT = re.compile(r"(?<![\w$.#])(?:import(?!\s*[(.])|export|var)(?![\w$])")
