@@ -88,6 +88,14 @@ def test_what_cannot_be_is_said_in_one_line(
     assert why in line
 
 
+def test_a_directory_without_keys_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "endpoints.json").write_text('{"https": "https://127.0.0.1:1"}')
+    done = manage("pupils", "3", "--data-dir", str(tmp_path))
+    assert done.returncode == 1 and done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("CommandError: cannot read keys and certificates in")
+
+
 def test_without_django_a_command_goes_on_in_the_environment_or_says_what_makes_it(
     tmp_path: Path,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from apiserver_app.auth import pki
 from lifecycle.hosting import pupils
 
 EXAMPLE = """\
@@ -52,5 +53,5 @@ class Command(BaseCommand):
             else:
                 for file in room.add(count, pods):
                     self.stdout.write(str(file))
-        except pupils.PupilsError as error:
+        except (pupils.PupilsError, pki.PkiError, OSError) as error:
             raise CommandError(str(error)) from error
