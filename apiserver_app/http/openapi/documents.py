@@ -20,7 +20,14 @@ from typing import Any
 import orjson
 
 from apiserver_app.http import discovery, negotiation
-from apiserver_app.http.openapi import components, customresources, nonresource, operations, v2
+from apiserver_app.http.openapi import (
+    components,
+    customresources,
+    nonresource,
+    operations,
+    v2,
+    v3message,
+)
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.kinds.runtimeconfig import RuntimeConfig
@@ -42,6 +49,13 @@ _TYPES = (
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     _PROTOBUF_TYPE,
 )
+_MESSAGE_TYPE = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+_TYPES_V3 = (
+    negotiation.JSON,
+    _MESSAGE_TYPE,
+    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+)
+_MESSAGE = ".pb"  # ends the name of what is kept of a document as a message
 
 
 class OpenApi:
@@ -81,18 +95,21 @@ class OpenApi:
             return None
         if name not in self._names():
             return 404, [], b""
+        kind = _chosen(headers.get("accept", ""), _TYPES_V3)
+        if kind is None:
+            return 406, [("Vary", "Accept")], b""
+        is_json = kind == negotiation.JSON
+        kind = negotiation.JSON if is_json else _MESSAGE_TYPE
         etag = self._hash(name)
-        out = [("Content-Type", negotiation.JSON), ("Etag", f'"{etag}"'), ("Vary", "Accept")]
+        out = [("Content-Type", kind), ("Etag", f'"{etag}"'), ("Vary", "Accept")]
         asked = params.get("hash")
         if asked and asked[0] and asked[0] != etag:
             return 301, [*out, ("Location", f"{ROOT}/{name}?hash={etag}")], b""
-        if _chosen(headers.get("accept", ""), _TYPES[:1]) is None:
-            return 406, out[2:], b""
         if asked:
             out += [("Cache-Control", "public, immutable"), ("Expires", _NEVER)]
         if _takes_gzip(headers):
             out.append(("Vary", "Accept-Encoding"))
-        return self._document(name, out, headers)
+        return self._document(name, out, headers, "" if is_json else _MESSAGE)
 
     def _v2(self, headers: Mapping[str, str]) -> Answer:
         out = [("Vary", "Accept-Encoding"), ("Vary", "Accept")]
@@ -108,11 +125,12 @@ class OpenApi:
         return self._document(name, out, headers)
 
     def _document(
-        self, name: str, out: list[tuple[str, str]], headers: Mapping[str, str]
+        self, name: str, out: list[tuple[str, str]], headers: Mapping[str, str], form: str = ""
     ) -> Answer:
+        """What is kept under a name, in that form of it; the hash is the same for both."""
         if headers.get("if-none-match") == f'"{self._hash(name)}"':
             return 304, out, b""
-        body = self._compressed(name)
+        body = self._compressed(name + form)
         if _takes_gzip(headers):
             return 200, [*out, *self._content(), ("Content-Encoding", "gzip")], body
         return self._whole(out, gzip.decompress(body))
@@ -158,20 +176,23 @@ class OpenApi:
         )
 
     def _compressed(self, name: str) -> bytes:
-        remote = self._remote().get(name)
+        document = name.removesuffix(_MESSAGE)
+        remote = self._remote().get(document)
         if remote is not None:
-            return gzip.compress(remote, compresslevel=6, mtime=0)
-        is_v2 = name in ("v2", "v2.pb")
-        if name in self._built_in or (is_v2 and not self._custom_versions()):
+            return _packed(remote if name == document else v3message.encode(remote))
+        is_v2 = document == "v2"
+        if document in self._built_in or (is_v2 and not self._custom_versions()):
             return _compressed(self._version, self._resources.config, name)
         packed = self._custom.get(name)
         if packed is None:
-            if is_v2:
+            if name != document and not is_v2:
+                body = v3message.encode(gzip.decompress(self._compressed(document)))
+            elif is_v2:
                 plain = gzip.decompress(_compressed(self._version, self._resources.config, name))
                 body = v2.extended(plain, name == "v2.pb", self._custom_documents())
             else:
                 body = build_custom(self._resources, *name.split("/")[1:])
-            packed = self._custom[name] = gzip.compress(body, compresslevel=6, mtime=0)
+            packed = self._custom[name] = _packed(body)
         return packed
 
     def _custom_documents(self) -> list[Document]:
@@ -250,6 +271,13 @@ def _compressed(version: Release, config: RuntimeConfig, name: str) -> bytes:
         body = v2.as_json(version, config)
     elif name == "v2.pb":
         body = v2.as_protobuf(version, config)
+    elif name.endswith(_MESSAGE):
+        plain = _compressed(version, config, name.removesuffix(_MESSAGE))
+        body = v3message.encode(gzip.decompress(plain))
     else:
         body = build(version, name, config)
+    return _packed(body)
+
+
+def _packed(body: bytes) -> bytes:
     return gzip.compress(body, compresslevel=6, mtime=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver_app.http.openapi import customresources
+from apiserver_app.http.openapi import customresources, v3message
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import DEFINITIONS, NAME, session_with_crontabs
 from tests.apiserver_app.cluster import MERGE
@@ -64,6 +64,15 @@ def test_version_2_has_custom_resources_too(session: Session) -> None:
     accept = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
     protobuf = session.request("GET", "/openapi/v2", headers={"accept": accept})
     assert b"com.example.stable.v1.CronTab" in protobuf.text
+
+
+def test_a_definitions_document_is_a_message_for_who_accepts_one(session: Session) -> None:
+    path = "/openapi/v3/apis/stable.example.com/v1"
+    accept = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
+    plain = session.request("GET", path)
+    message = session.request("GET", path, headers={"accept": accept})
+    assert message.text == v3message.encode(plain.text)
+    assert dict(message.headers)["Etag"] == dict(plain.headers)["Etag"]
 
 
 @pytest.mark.parametrize(

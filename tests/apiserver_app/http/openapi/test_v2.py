@@ -1,7 +1,6 @@
 """The Swagger document: as JSON, and as the message older kubectl reads."""
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -9,6 +8,7 @@ import orjson
 from apiserver_app.http.openapi import documents, v2
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.releases import Release
+from tests.apiserver_app.http.openapi.messages import fields, names_of, value_of
 from tests.apiserver_app.http.openapi.schemas import references
 
 ITEM = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
@@ -97,41 +97,3 @@ def test_message_carries_extensions_as_yaml() -> None:
         "version": "v1",
         "kind": "Deployment",
     }
-
-
-def fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field of a message."""
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        if tag & 7 == 0:
-            value, at = varint(data, at)
-            yield tag >> 3, value
-        else:
-            size, at = varint(data, at)
-            yield tag >> 3, data[at : at + size]
-            at += size
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def names_of(data: bytes, number: int) -> list[str]:
-    return [dict(fields(item))[1].decode() for found, item in fields(data) if found == number]
-
-
-def value_of(data: bytes, number: int, name: str) -> bytes:
-    """The value of the named entry in a field of (name, value) pairs."""
-    for found, item in fields(data):
-        if found == number:
-            pair = dict(fields(item))
-            if pair[1] == name.encode():
-                return bytes(pair[2])
-    raise AssertionError(f"no {name}")
