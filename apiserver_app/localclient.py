@@ -374,7 +374,7 @@ def _into(events: waiting.Mailbox[WatchEvent], converted: ResourceInfo | None) -
 
 def path_of(info: ResourceInfo, namespace: str, name: str, subresource: str) -> str:
     """The URL an outside client would have used."""
-    path = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
+    path = info.root
     if info.namespaced and namespace:
         path += f"/namespaces/{namespace}"
     path += f"/{info.plural}"

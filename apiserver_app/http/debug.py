@@ -173,7 +173,7 @@ def _request(request: Any, position: int, details: bool) -> Sequence[object]:
         return row
     call = request.call
     group, version, plural = call.asked if call.info is None else call.info.gvr
-    served = f"{group}/{version}" if group else version
+    served = meta.group_version(group, version)
     return (
         *row,
         request.user,

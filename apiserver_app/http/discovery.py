@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from apiserver_app.http import encode, health, negotiation
 from apiserver_app.http.negotiation import Accepted
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import Object, ResourceInfo
 from apiserver_app.machinery.releases import Release
@@ -167,8 +167,7 @@ class Discovery:
         head: Object = {"kind": "APIResourceList"}
         if group:
             head["apiVersion"] = "v1"
-        group_version = f"{group}/{version}" if group else version
-        return {**head, "groupVersion": group_version, "resources": resources}
+        return {**head, "groupVersion": meta.group_version(group, version), "resources": resources}
 
     def _resource(self, info: ResourceInfo) -> Object:
         out: Object = {

@@ -151,7 +151,7 @@ def _servers(cluster: ClusterContext) -> list[Object]:
     delegate = "404"
     for name in reversed(routes.CHAIN):
         groups = dict.fromkeys(
-            f"{info.group}/{info.version}" if info.group else info.version
+            info.api_version
             for info in cluster.resources.built_in
             if routes.owner(info.group) == name
         )
@@ -261,8 +261,7 @@ def _routes(cluster: ClusterContext) -> Iterator[list[str]]:
     """Yields [method, path, resource, server] of all built-in resources."""
     for info in cluster.resources.built_in:
         server = routes.owner(info.group)
-        root = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
-        scoped = f"{root}/namespaces/{{namespace}}" if info.namespaced else root
+        scoped = f"{info.root}/namespaces/{{namespace}}" if info.namespaced else info.root
         for path, verbs in (
             (f"{scoped}/{info.plural}", ("list", "create", "deletecollection")),
             (f"{scoped}/{info.plural}/{{name}}", ("get", "update", "patch", "delete")),
@@ -271,7 +270,7 @@ def _routes(cluster: ClusterContext) -> Iterator[list[str]]:
                 if verb in info.verbs:
                     yield [_METHODS[verb], path, info.key, server]
         if info.namespaced and "list" in info.verbs:
-            yield ["GET", f"{root}/{info.plural}", info.key, server]
+            yield ["GET", f"{info.root}/{info.plural}", info.key, server]
         for sub in cluster.resources.subresources(info):
             for verb in sub.verbs:
                 path = f"{scoped}/{info.plural}/{{name}}/{sub.name}"

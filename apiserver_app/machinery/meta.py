@@ -79,15 +79,19 @@ class ResourceInfo:
     hub: str = field(init=False, compare=False, repr=False)
     # GroupVersionResource
     gvr: tuple[str, str, str] = field(init=False, compare=False, repr=False)
+    # as objects name its group version: `apps/v1`, `v1`
     api_version: str = field(init=False, compare=False, repr=False)
+    # where its group version is served: `/apis/apps/v1`, `/api/v1`
+    root: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         key = f"{self.plural}.{self.group}" if self.group else self.plural
-        version = f"{self.group}/{self.version}" if self.group else self.version
+        api_version = group_version(self.group, self.version)
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "hub", self.stored_key or key)
         object.__setattr__(self, "gvr", (self.group, self.version, self.plural))
-        object.__setattr__(self, "api_version", version)
+        object.__setattr__(self, "api_version", api_version)
+        object.__setattr__(self, "root", api_root(api_version))
 
     def etcd_key(self, namespace: str, name: str) -> str:
         if self.namespaced:
@@ -142,6 +146,16 @@ class Credential(msgspec.Struct, frozen=True):
     headers: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     # Sec-WebSocket-Protocol of an upgrade: browsers send a token there
     protocols: tuple[str, ...] = ()
+
+
+def group_version(group: str, version: str) -> str:
+    """What objects have as apiVersion: the core group has no name."""
+    return f"{group}/{version}" if group else version
+
+
+def api_root(api_version: str) -> str:
+    """The path below which a group version is served."""
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
 def name_of(obj: Object) -> str:

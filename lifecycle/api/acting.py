@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apiserver_app.machinery import meta
 from lifecycle.api import bridge, cast, manifests, serializers
 
 AS = OpenApiParameter("as", str, enum=cast.names(), description="who asks; default admin")
@@ -103,12 +104,10 @@ def answer_of(reply: bridge.Reply) -> dict[str, Any]:
 
 
 def _path(sent: dict[str, Any]) -> str:
-    api_version = sent["api_version"]
     parts = [
-        *(("apis", *api_version.split("/")) if "/" in api_version else ("api", api_version)),
         *(("namespaces", sent["namespace"]) if sent["namespace"] else ()),
         sent["resource"],
         sent["name"],
         *([sent["subresource"]] if sent["subresource"] else []),
     ]
-    return "/" + "/".join(quote(part, safe="") for part in parts)
+    return "/".join([meta.api_root(sent["api_version"]), *(quote(part, safe="") for part in parts)])

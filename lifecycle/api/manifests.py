@@ -88,9 +88,8 @@ def _post(obj: dict[str, Any], version: Release, namespace: str, way: Way) -> Po
         problem = f'no matches for kind "{kind}" in version "{api_version}"'
         return Post(kind, "", name, "", b"", problem)
     where = str(named.get("namespace") or namespace) if info.namespaced else ""
-    root = f"/apis/{info.api_version}" if info.group else f"/api/{info.version}"
     scope = f"/namespaces/{quote(where, safe='')}" if where else ""
-    path = f"{root}{scope}/{info.plural}"
+    path = f"{info.root}{scope}/{info.plural}"
     if way is APPLY:
         if not name:
             return Post(kind, where, "", "", b"", "what is applied needs a name")

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apiserver_app.machinery import meta
 from lifecycle.api import acting, serializers
 
 REFERENCE = "#/components/schemas/"
@@ -32,8 +33,7 @@ class OpenApi(APIView):
         """The schema of a kind, read from the API server as somebody of the cast."""
         api_version = request.query_params.get("api-version", "")
         kind = request.query_params.get("kind", "")
-        where = f"apis/{api_version}" if "/" in api_version else f"api/{api_version}"
-        path = f"/openapi/v3/{quote(where)}"
+        path = f"/openapi/v3{quote(meta.api_root(api_version))}"
         reply = acting.read(request, cluster, path)
         if reply.status != 200:
             message = acting.answer_of(reply)["message"]

@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.releases import Release
 from lifecycle.api import acting, bridge, manifests, serializers
 
@@ -37,7 +38,7 @@ class Type(NamedTuple):
 
     @property
     def root(self) -> str:
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return meta.api_root(meta.group_version(self.group, self.version))
 
     @property
     def prefix(self) -> str:

@@ -280,11 +280,10 @@ def create_path(cluster: Cluster, document: dict[str, Any]) -> str:
             f'no matches for kind "{document.get("kind")}" in version '
             f'"{document.get("apiVersion")}"'
         )
-    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     if not info.namespaced:
-        return f"{root}/{info.plural}"
+        return f"{info.root}/{info.plural}"
     namespace = (document.get("metadata") or {}).get("namespace") or "default"
-    return f"{root}/namespaces/{namespace}/{info.plural}"
+    return f"{info.root}/namespaces/{namespace}/{info.plural}"
 
 
 def parse(text: str) -> dict[str, Any]:

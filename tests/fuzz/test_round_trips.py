@@ -33,8 +33,7 @@ def session() -> Session:
 
 
 def path_of(info: ResourceInfo) -> str:
-    root = f"/apis/{info.api_version}" if info.group else f"/api/{info.api_version}"
-    return f"{root}{'/namespaces/default' if info.namespaced else ''}/{info.plural}"
+    return f"{info.root}{'/namespaces/default' if info.namespaced else ''}/{info.plural}"
 
 
 def without_nothing(value: Any) -> Any:

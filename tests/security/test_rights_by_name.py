@@ -83,10 +83,9 @@ def planted(info: ResourceInfo, name: str, mark: str = "") -> dict[str, Any]:
 
 def routes(info: ResourceInfo, queries: tuple[str, ...] = QUERIES) -> Iterator[str]:
     """Every form of path on which a resource may be asked for."""
-    root = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
     for before in ("", "watch/"):
         for place in ("", "namespaces/default/"):
-            whole = f"{root}/{before}{place}{info.plural}"
+            whole = f"{info.root}/{before}{place}{info.plural}"
             yield from (f"{whole}?{query}" for query in queries)
             for name in (MINE, OTHER):
                 yield f"{whole}/{name}"

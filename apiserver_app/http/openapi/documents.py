@@ -74,10 +74,8 @@ class OpenApi:
         self._clock = clock
         self._changed = clock()
         self._custom: dict[str, bytes] = {}  # name -> document, compressed
-        names = nonresource.names(resources)
-        for info in resources.built_in:
-            names.append(f"apis/{info.api_version}" if info.group else f"api/{info.version}")
-        self._built_in = frozenset(names)
+        served = (info.root.removeprefix("/") for info in resources.built_in)
+        self._built_in = frozenset((*nonresource.names(resources), *served))
 
     def answer(
         self, path: str, params: Mapping[str, Sequence[str]], headers: Mapping[str, str]

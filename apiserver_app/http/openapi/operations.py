@@ -15,6 +15,7 @@ import orjson
 from apiserver_app.handlers.verbs import deletes
 from apiserver_app.http.openapi import components, connect
 from apiserver_app.http.openapi.components import META
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.meta import ResourceInfo
 
@@ -102,7 +103,7 @@ class Paths:
         self._resources = resources
         has = resources.version.has
         self._later = {name for name, behaviour in _LATER.items() if not has(behaviour)}
-        self._root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        self._root = meta.api_root(meta.group_version(group, version))
         self._prefix = operation_prefix(group, version)
         self._tag = self._prefix[0].lower() + self._prefix[1 : -len(version)] + f"_{version}"
         self.roots: dict[str, None] = dict.fromkeys(

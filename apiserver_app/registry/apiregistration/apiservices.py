@@ -48,7 +48,7 @@ class Remote(msgspec.Struct, frozen=True):
     @property
     def path(self) -> str:
         """Where its group version begins."""
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return meta.api_root(meta.group_version(self.group, self.version))
 
 
 class Discovered(msgspec.Struct, frozen=True):

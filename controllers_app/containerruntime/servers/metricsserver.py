@@ -26,8 +26,8 @@ from controllers_app.containerruntime.servers.server import Server
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 WINDOW = "15.0s"  # --metric-resolution
-_ROOT = f"/apis/{GROUP}/{VERSION}"
 _API_VERSION = f"{GROUP}/{VERSION}"
+_ROOT = meta.api_root(_API_VERSION)
 _HEALTH = ("/livez", "/readyz", "/healthz")
 _VERBS = ["get", "list"]
 _JSON, _PLAIN = "application/json", "text/plain; charset=utf-8"

@@ -168,8 +168,7 @@ def test_every_kind_has_a_row_for_a_bookmark() -> None:
     for info in session.cluster.context.resources.all:
         if "watch" not in info.verbs:
             continue
-        base = f"/apis/{info.group}" if info.group else "/api"
-        path = f"{base}/{info.version}/{info.plural}?watch=1&allowWatchBookmarks=true"
+        path = f"{info.root}/{info.plural}?watch=1&allowWatchBookmarks=true"
         path += f"&resourceVersion={session.cluster.store.revision}"
         watches[path] = session.request("GET", path, headers=TABLE)
     session.wait(61)

@@ -14,6 +14,7 @@ import pytest
 
 from apiserver_app.http import discovery
 from apiserver_app.http.openapi import documents
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kinds import kinds, runtimeconfig
 from apiserver_app.machinery.releases import Release
 
@@ -121,7 +122,7 @@ def test_a_new_version_is_written_once_the_server_before_can_read_it(
 
 def _hold(served: discovery.Discovery, wanted: dict[str, list[dict[str, Any]]]) -> None:
     for group_version, resources in wanted.items():
-        path = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
+        path = meta.api_root(group_version)
         document = served.document(path)
         assert document is not None, path
         told = orjson.loads(document.body)["resources"]

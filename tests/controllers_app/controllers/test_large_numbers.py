@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.machinery import meta
 from lifecycle.hosting import scripted
 from lifecycle.hosting.scripted import Session
 
@@ -60,12 +61,11 @@ def test_a_number_takes_no_more_than_the_cluster_lets_it(what: str) -> None:
     version, resource, body = OBJECTS[what]
     limits = {"namespace_pods": PODS_MAX}
     session = Session(scripted.default_inputs(nodes=1, options={"limits": limits}))
-    root = "/api/v1" if version == "v1" else f"/apis/{version}"
     tracemalloc.start()
     try:
         answer = session.request(
             "POST",
-            f"{root}/namespaces/default/{resource}",
+            f"{meta.api_root(version)}/namespaces/default/{resource}",
             {"apiVersion": version, "metadata": {"name": "web"}, **body},
             settle=False,
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from apiserver_app.http import health
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kinds import kinds
 from apiserver_app.machinery.releases import Release
 from tests.likeness.requests import madeup
@@ -53,8 +54,8 @@ def reads() -> Iterator[Read]:
 
 
 def _versions() -> list[str]:
-    found = kinds.Resources(RELEASE, ()).group_versions
-    return [f"/apis/{group}/{version}" if group else f"/api/{version}" for group, version in found]
+    served = kinds.Resources(RELEASE, ()).group_versions
+    return [meta.api_root(meta.group_version(*group_version)) for group_version in served]
 
 
 def _discovery() -> Iterator[Read]:
@@ -131,8 +132,7 @@ def places() -> list[str]:
     found = []
     for info in kinds.Resources(RELEASE, ()).built_in:
         if "list" in info.verbs:
-            root = f"/apis/{info.api_version}" if info.group else f"/api/{info.version}"
-            found.append(f"{root}/{info.plural}")
+            found.append(f"{info.root}/{info.plural}")
     return found
 
 

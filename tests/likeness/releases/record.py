@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from apiserver_app.machinery import meta
 from tests.likeness.requests import comparing, madeup
 from tests.likeness.requests.madeup import Call
 from tests.likeness.requests.record import Ask
@@ -71,7 +72,7 @@ def _pod(more: dict[str, Any]) -> dict[str, Any]:
 
 def _create(body: dict[str, Any]) -> Call:
     version, kind = body["apiVersion"], body["kind"]
-    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    root = meta.api_root(version)
     inside = "" if kind in _CLUSTER_WIDE else f"/namespaces/{madeup.NAMESPACE}"
     return Call("POST", f"{root}{inside}/{_plural(kind)}{_QUERY}", body)
 

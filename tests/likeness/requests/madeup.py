@@ -69,7 +69,6 @@ def subjects() -> tuple[Subject, ...]:
 
 
 def _subject(info: Any, base: dict[str, Any]) -> Subject:
-    root = f"/apis/{info.api_version}" if info.group else f"/api/{info.version}"
     inside = f"/namespaces/{NAMESPACE}" if info.namespaced else ""
     is_stored = not info.kind.endswith("Review")
     metadata: dict[str, Any] = {"name": _NAMES.get(info.kind, f"likeness-{info.kind.lower()}")}
@@ -79,7 +78,9 @@ def _subject(info: Any, base: dict[str, Any]) -> Subject:
         base = {**base, "metadata": metadata}
     if info.kind == "CertificateSigningRequest":
         base["spec"]["request"] = base64.b64encode(_signing_request()).decode()
-    return Subject(info.key, f"{root}{inside}/{info.plural}", metadata["name"], base, is_stored)
+    return Subject(
+        info.key, f"{info.root}{inside}/{info.plural}", metadata["name"], base, is_stored
+    )
 
 
 def _signing_request() -> bytes:
