@@ -30,7 +30,7 @@ _PART = re.compile(
 # a blank beside one of these parts nothing
 _SIGNS = "()[];,=<>?:&|*!"
 _BARE = frozenset(_SIGNS + "{}'\"`")
-_BLANKS = re.compile(f" ?([{re.escape(_SIGNS)}]) ?")
+_BLANKS = re.compile(f" (?=[{re.escape(_SIGNS)}])|(?<=[{re.escape(_SIGNS)}]) ")
 _TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*(?P<end>`|\$\{)", re.DOTALL)
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*\])+/\w*")
 _STATEMENT = re.compile(r"(?<![\w$.#])(?:import(?!\s*[(.])|export|var)(?![\w$])")
@@ -105,7 +105,7 @@ class _Reader:
         return end
 
     def _code(self, part: str, end: int) -> int:
-        part = _BLANKS.sub(r"\1", part)
+        part = _BLANKS.sub("", part)
         if not self._open:
             for statement in _STATEMENT.finditer(part):
                 self._source.statements.append(self._length + statement.start())

@@ -45,7 +45,7 @@ class StaticFiles:
 
     def __init__(self, root: Path, say: Callable[[str], None]) -> None:
         self._root = root.resolve()
-        self.made = pagefiles.PageFiles(self._root, say)
+        self.made = pagefiles.PageFiles(self._root, say, pagefiles.KEPT)
         self._packed: dict[str, bytes] = {}
 
     async def serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:

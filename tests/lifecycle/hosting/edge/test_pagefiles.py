@@ -68,6 +68,38 @@ def test_what_cannot_be_read_just_now_is_joined_the_next_time(root: Path) -> Non
     assert said == []
 
 
+def test_another_start_finds_what_was_made_of_the_same_files(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+    apart = making.apart
+
+    def counted(folder: Path) -> making.Made:
+        made.append(folder)
+        return apart(folder)
+
+    def start() -> making.Addresses:
+        files = pagefiles.PageFiles(root, print, tmp_path / "kept")
+        found = files.addresses()
+        assert files.find(making.SCRIPT) is not None
+        return found
+
+    monkeypatch.setattr(making, "apart", counted)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    first = start()
+    assert not (tmp_path / "kept").exists()
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert (start(), len(made)) == (first, 2)
+    assert (start(), len(made)) == (first, 2)
+
+    (tmp_path / "kept").write_bytes((tmp_path / "kept").read_bytes()[:-1])
+    assert (start(), start(), len(made)) == (first, first, 3)
+    with (root / "js/main.js").open("a") as file:
+        file.write("const more = 1;\n")
+    assert start() != first
+    assert len(made) == 4
+
+
 def test_files_are_made_in_another_process_and_without_one_in_place(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
