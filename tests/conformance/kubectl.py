@@ -147,6 +147,7 @@ class Kubectl:
             "KUBECONFIG": str(self.config),
             "TZ": "UTC",
             "KUBECTL_EXTERNAL_DIFF": "diff -u -N",
+            "GOGC": "off",  # it ends before it has much to collect
         }
 
 
