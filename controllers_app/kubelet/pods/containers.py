@@ -38,8 +38,8 @@ class Containers(Restarts):
     """All containers of a pod, as its worker drives them."""
 
     __slots__ = (
-        "_again", "_first_reason", "_images", "_lifecycle", "_pod", "_probes", "_syncing",
-        "ephemeral", "init", "main", "resizing",
+        "_again", "_first_reason", "_images", "_lifecycle", "_pod", "_syncing",
+        "ephemeral", "init", "main", "probes", "resizing",
     )  # fmt: skip
 
     def __init__(self, pod: Pod) -> None:
@@ -55,14 +55,14 @@ class Containers(Restarts):
         self._crashes: dict[str, Backoff] = {}
         self._retries: dict[str, Task] = {}
         self._lifecycle = Lifecycle(pod, self.ended)
-        self._probes = Workers(pod, self)
+        self.probes = Workers(pod, self)
         self._syncing = self._again = self.resizing = False
         self._hurried: Signal | None = None
         self._stopping: Sequence[Any] = ()
 
     def part(self) -> None:
         """Lets go of all that refers to this, once nothing is asked of it any more."""
-        del self._images, self._lifecycle, self._probes, self._pod
+        del self._images, self._lifecycle, self.probes, self._pod
 
     # -- starting -------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class Containers(Restarts):
                 return await self._hook_failed(container, failed)
         await kubelet.runtime.relisted()
         if container.is_running:
-            self._probes.add(container, spec, image, kubelet.kernel.now)
+            self.probes.add(container, spec, image, kubelet.kernel.now)
         if container.ready and container.kind != INIT:
             await pod.step("ready", "end", {"container": container.name})
         return True
@@ -199,12 +199,12 @@ class Containers(Restarts):
     def _follow(self, container: ContainerState, spec: Object, image: Image, began: int) -> None:
         """Watches the running container's end and its probes."""
         self._lifecycle.follow(container, spec, image, began)
-        self._probes.add(container, spec, image, began)
+        self.probes.add(container, spec, image, began)
 
     def _leave(self, container: ContainerState) -> None:
         """Stops watching the container."""
         self._lifecycle.leave(container)
-        self._probes.remove(container)
+        self.probes.remove(container)
 
     async def probed(self, container: ContainerState, *, started: bool, ready: bool) -> str:
         """Applies a change of started or ready by the probes."""

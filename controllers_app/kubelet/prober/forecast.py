@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Iterator
 
 import msgspec
@@ -68,6 +69,35 @@ def results(kind: str, probe: Object, good: int, bad: int) -> Iterator[str]:
         yield STARTED
     elif kind == READINESS and good >= (probe.get("successThreshold") or 1):
         yield READY
+
+
+def tally(spec: Object, image: Image, lasted: float) -> Iterator[tuple[str, int, int]]:
+    """How often each probe succeeded and failed by then, in seconds after the start."""
+    begins = 0.0
+    if startup := spec.get("startupProbe"):
+        bad = _runs(startup, 0.0, min(image.ready_seconds, lasted))
+        begins = next(itertools.islice(_times(startup, 0.0), bad, None))
+        good = int(begins <= lasted and begins >= image.ready_seconds)
+        yield STARTUP, good, bad
+        if not good:
+            return
+    if readiness := spec.get("readinessProbe"):
+        turns = image.unready_after_seconds
+        last = lasted if turns is None else min(turns, lasted)
+        good = _runs(readiness, begins, last) - _runs(
+            readiness, begins, min(image.ready_seconds, last)
+        )
+        yield READINESS, good, _runs(readiness, begins, lasted) - good
+    if liveness := spec.get("livenessProbe"):
+        turns = image.unhealthy_after_seconds
+        good = _runs(liveness, begins, lasted if turns is None else min(turns, lasted))
+        yield LIVENESS, good, _runs(liveness, begins, lasted) - good
+
+
+def _runs(probe: Object, begins: float, until: float) -> int:
+    """How often it runs before a moment."""
+    first = next(_times(probe, begins))
+    return max(0, math.ceil((until - first) / float(probe.get("periodSeconds") or 10)))
 
 
 def output(probe: Object, address: str) -> str:

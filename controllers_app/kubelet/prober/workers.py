@@ -10,9 +10,10 @@ Models kubernetes pkg/kubelet/prober/{prober_manager,worker}.go.
 from __future__ import annotations
 
 import functools
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, Protocol
 
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.kernel import SECOND
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.task import Task
@@ -46,12 +47,13 @@ class Containers(Protocol):
 class Workers:
     """The probes of one pod's containers."""
 
-    __slots__ = ("_containers", "_pod", "_tasks")
+    __slots__ = ("_asked", "_containers", "_pod", "_tasks")
 
     def __init__(self, pod: Pod, containers: Containers) -> None:
         self._pod = pod
         self._containers = containers
         self._tasks: dict[str, list[Task]] = {}
+        self._asked: dict[str, dict[str, list[int]]] = {}  # by container and probe: good and bad
 
     def add(self, container: ContainerState, spec: Object, image: Image, began: int) -> None:
         """Probe the container from now on."""
@@ -76,9 +78,23 @@ class Workers:
 
     def remove(self, container: ContainerState) -> None:
         kernel = self._pod.kubelet.kernel
+        self._asked.pop(container.name, None)
         for task in self._tasks.pop(container.name, ()):
             if task is not kernel.current:
                 kernel.cancel(task)
+
+    def results(self, container: ContainerState) -> Iterator[tuple[str, int, int]]:
+        """Each probe of a container that runs, with its successes and failures since it began."""
+        if container.kind in (INIT, EPHEMERAL):
+            return
+        spec, image = self._containers.spec_of(container), self._containers.image_of(container)
+        began = meta.parse_time(container.state["running"]["startedAt"])
+        polled = self._polled(container, spec, image)
+        rest = {key: value for key, value in spec.items() if key not in polled}
+        known = prober.with_faults(self._pod, container, spec, image)
+        yield from forecast.tally(rest, known, (self._pod.kubelet.kernel.now - began) / SECOND)
+        for kind, (good, bad) in self._asked.get(container.name, {}).items():
+            yield kind, good, bad
 
     def _spawn(self, container: ContainerState, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.setdefault(container.name, []).append(self._pod.spawn("probes", work))
@@ -168,6 +184,7 @@ class Workers:
             spec = self._containers.spec_of(container)
             ok, output = await prober.ask(self._pod, container, spec, image, probe, begins)
             good, bad = (good + 1, 0) if ok else (0, bad + 1)
+            self._asked.setdefault(container.name, {}).setdefault(kind, [0, 0])[not ok] += 1
             for what in forecast.results(kind, probe, good, bad):
                 settled = await self._act(container, Moment(0, what, kind), output) or settled
                 if what == forecast.KILL:

@@ -1,4 +1,4 @@
-"""The kubelet's own HTTP server: its health, configuration, pods and figures. Pure.
+"""The kubelet's own HTTP server: its health, configuration, pods, logs and figures.
 
 Figures of use are modelled: nothing is measured, each container is said to use a little of what it
 asks for, or what the catalog gives for its image when it asks for nothing, or what its pod's
@@ -22,7 +22,7 @@ from controllers_app.cri import memory as memories
 from controllers_app.cri.images import Image
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.kubelet import Kubelet
-from controllers_app.kubelet.server import cadvisor, metrics
+from controllers_app.kubelet.server import cadvisor, logs, metrics, own
 
 NODE_CPU_NANOS, NODE_MEMORY_BYTES = 80_000_000, 600_000_000  # beside the containers
 _PLAIN = "text/plain; charset=utf-8"
@@ -45,9 +45,10 @@ _CONFIG: Object = {
 }  # fmt: skip
 
 
-def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
+async def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
     """Answers an authorized request."""
-    path = request.path.partition("?")[0].rstrip("/")
+    whole, _, query = request.path.partition("?")
+    path = whole.rstrip("/")
     if request.method not in ("GET", "HEAD"):
         return HttpAnswer(405, {"content-type": _PLAIN}, b"405: Method Not Allowed")
     if path in ("/healthz", "/healthz/ping", "/healthz/syncloop", "/healthz/log"):
@@ -64,8 +65,16 @@ def answer(kubelet: Kubelet, request: HttpRequest) -> HttpAnswer:
     if path in ("/pods", "/runningpods"):
         items = [worker.pod for worker in kubelet.workers.values()]
         return _json({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items})
+    if path.startswith("/containerLogs/"):
+        return await logs.container(kubelet, path.removeprefix("/containerLogs/"), query)
+    if whole.startswith("/logs/"):
+        return logs.files(kubelet, whole.removeprefix("/logs/"))
     if path == "/stats/summary":
         return _json(_summary(kubelet))
+    if path == "/metrics":
+        return _figures(own.kubelet(kubelet))
+    if path == "/metrics/probes":
+        return _figures(own.probes(kubelet))
     if path == "/metrics/resource":
         return _figures(metrics.resource(_summary(kubelet)))
     if path == "/metrics/cadvisor":

@@ -3,8 +3,7 @@
 Kubelets register when they start and leave when they end. A node without a running kubelet refuses
 connections, though its containers keep running.
 
-Models kubernetes pkg/kubelet/server/server.go, kubelet_pods.go (GetKubeletContainerLogs,
-validateContainerLogStatus) and the refusals of pkg/registry/core/pod/rest.
+Models kubernetes pkg/kubelet/server/server.go and the refusals of pkg/registry/core/pod/rest.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from controllers_app.cri.services import ContainerRecord, Host
 from controllers_app.kubelet import status as statuses
 from controllers_app.kubelet.kubelet import Kubelet
 from controllers_app.kubelet.pods.worker import PodWorker
-from controllers_app.kubelet.server import endpoints
+from controllers_app.kubelet.server import endpoints, logs
 from controllers_app.kubelet.volumes.contents import Contents
 
 PORT = 10250
@@ -60,7 +59,7 @@ class KubeletServers:
         namespace, name = meta.namespace_of(pod), meta.name_of(pod)
         path = f"containerLogs/{namespace}/{name}/{options.container}"
         worker = self._worker(pod, f'Get "https://{{}}/{path}": ')
-        record = _logged(worker, options)
+        record = logs.record_of(worker, options)
         return worker.kubelet.runtime.logs(worker.uid, record, options)
 
     async def exec(
@@ -94,7 +93,7 @@ class KubeletServers:
         kubelet = self.kubelets.get(name)
         if kubelet is None:
             raise NodeError(503, f"error trying to reach service: {refusal(host)}")
-        return endpoints.answer(kubelet, request)
+        return await endpoints.answer(kubelet, request)
 
     # -- lookup --------------------------------------------------------------------------------
 
@@ -122,31 +121,6 @@ class KubeletServers:
 
 def refusal(host: Host) -> str:
     return f"dial tcp {host.address}:{PORT}: connect: connection refused"
-
-
-def _logged(worker: PodWorker, options: LogOptions) -> ContainerRecord:
-    """The instance whose log is requested. Raises upstream's errors when it does not exist."""
-    name, pod = options.container, meta.name_of(worker.pod)
-    state = worker.containers.find(name)
-    if state is None:
-        raise NodeError(400, f'container "{name}" in pod "{pod}" is not available')
-    last = state.last.get("terminated") or {}
-    if options.previous:
-        if not last.get("containerID"):
-            message = f'previous terminated container "{name}" in pod "{pod}" not found'
-            raise NodeError(400, message)
-        return statuses.last_record_of(state)
-    if state.is_running or (state.terminated and state.terminated.get("containerID")):
-        return statuses.record_of(state)
-    if last.get("containerID"):
-        return statuses.last_record_of(state)
-    reason = (state.state.get("waiting") or {}).get("reason", "")
-    message = {
-        "": " - no logs yet",
-        "ErrImagePull": ": image can't be pulled",
-        "ImagePullBackOff": ": trying and failing to pull image",
-    }.get(reason, f": {reason}")
-    raise NodeError(400, f'container "{name}" in pod "{pod}" is waiting to start{message}')
 
 
 def _address(worker: PodWorker) -> str:
