@@ -59,6 +59,7 @@ def build(
             name,
             number,
             version=version,
+            connect=lambda to, port: hosts.network.connect(to, port, None),
             address=address,
             capacity=capacity,
         )

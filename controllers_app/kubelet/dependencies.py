@@ -21,6 +21,7 @@ from controllers_app.kubelet.volumes.mounter import Mounter
 from controllers_app.kubelet.volumes.references import References
 from controllers_app.runtime.events import Recorder
 from controllers_app.runtime.taskgroup import TaskGroup
+from controllers_app.shell.machine import Endpoint
 
 
 class Dependencies:
@@ -38,6 +39,7 @@ class Dependencies:
         number: int,
         *,
         version: Release,
+        connect: Callable[[str, int], Endpoint],
         address: str = "",
         capacity: Mapping[str, str] | None = None,
     ) -> None:
@@ -51,6 +53,7 @@ class Dependencies:
         self.number = number
         self.lane = f"kubelet/{name}"
         self.version = f"v{version.patched}"
+        self.connect = connect  # the server at an address of the network; raises Unreachable
         self.release = version
         self.capacity = dict(capacity or {})
         self.address = address or address_of(number)

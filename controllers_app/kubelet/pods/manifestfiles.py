@@ -33,23 +33,21 @@ class ManifestFolder:
         self._folder = Folder()
         self._is_noticed = False
 
-    def watch(self) -> None:
-        """Begins; on a disk that nobody has looked at there is nothing."""
-        self._kubelet.runtime.host.on_disk(self._found)
+    def watch(self, disk: Files) -> None:
+        """Begins."""
         self._kubelet.group.at_end(self._leave)
 
-    def _leave(self) -> None:
-        """The next kubelet reads it when it starts."""
-        if self._folder.keeper is self:
-            self._folder.keeper = None
-
-    def _found(self, disk: Files) -> None:
         folder = disk.find(FOLDER)
         if isinstance(folder, Folder):
             folder.keeper = self
             self._folder = folder
             if folder.entries:
                 self.touch()
+
+    def _leave(self) -> None:
+        """The next kubelet reads it when it starts."""
+        if self._folder.keeper is self:
+            self._folder.keeper = None
 
     def touch(self) -> None:
         """Something in it is about to change."""
@@ -63,22 +61,25 @@ class ManifestFolder:
         self._is_noticed = False
         files = sorted(self._folder.entries.items())
         found = [
-            _pod(file.data)
+            _pod_of(file.data)
             for name, file in files
             if isinstance(file, File) and not name.startswith(".")
         ]
         await self._taken([pod for pod in found if pod is not None])
 
 
-def _pod(data: bytes) -> Object | None:
-    """What a file describes, in the namespace default unless it says otherwise."""
+def _pod_of(data: bytes) -> Object | None:
     try:
-        pod, _ = yamlbody.load(data)
+        return pod(yamlbody.load(data)[0])
     except yamlbody.YamlError:
         return None
-    if not isinstance(pod, dict) or pod.get("kind") != "Pod" or pod.get("apiVersion") != "v1":
+
+
+def pod(found: Any) -> Object | None:
+    """What is described, in the namespace default unless it says otherwise."""
+    if not isinstance(found, dict) or found.get("kind") != "Pod" or found.get("apiVersion") != "v1":
         return None
-    metadata, spec = pod.get("metadata"), pod.get("spec")
+    metadata, spec = found.get("metadata"), found.get("spec")
     if not isinstance(metadata, dict) or not isinstance(spec, dict):
         return None
     if not isinstance(metadata.get("name"), str) or not isinstance(spec.get("containers"), list):

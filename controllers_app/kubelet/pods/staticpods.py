@@ -1,13 +1,15 @@
-"""Static pods, which a node runs from manifest files, and their mirror pods in the API.
+"""Static pods, which a node runs from manifests, and their mirror pods in the API.
 
 The kubelet creates the mirror when it starts, and again after a deletion. Unlike in a real
 kubelet, the containers start and end with the mirror.
 
-Models kubernetes pkg/kubelet/config/common.go and pkg/kubelet/pod/mirror_client.go.
+Models kubernetes pkg/kubelet/config/common.go, pkg/kubelet/types/constants.go and
+pkg/kubelet/pod/mirror_client.go.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 
@@ -18,10 +20,13 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.kubelet.dependencies import Dependencies
 from controllers_app.kubelet.pods.manifestfiles import ManifestFolder
+from controllers_app.kubelet.pods.manifesturl import ManifestUrl
+from controllers_app.shell.filesystem import Files
 
 MIRROR = "kubernetes.io/config.mirror"
 START_SECONDS = 1.0  # after the kubelet's first look at its pods
 RETRY_SECONDS = 5.0
+FILE, HTTP = "file", "http"  # kubetypes.FileSource and HTTPSource
 
 
 class Manifests(msgspec.Struct, frozen=True):
@@ -40,8 +45,9 @@ class StaticPods:
         for pod in manifests.pods:
             for container in pod["spec"]["containers"]:
                 kubelet.runtime.import_image(container["image"])
-        self._from_files: dict[str, Object] = {}
-        self._folder = ManifestFolder(kubelet, self._take)
+        self._sources: dict[str, dict[str, Object]] = {FILE: {}, HTTP: {}}
+        self._folder = ManifestFolder(kubelet, functools.partial(self._take, FILE))
+        self._url = ManifestUrl(kubelet, functools.partial(self._take, HTTP))
         for path, text in manifests.files.items():
             disk = kubelet.runtime.host.disk  # laid out when it is looked at
             if disk.find(path) is None:
@@ -49,10 +55,15 @@ class StaticPods:
                 disk.write(path, text.encode(), kubelet.began)
 
     def start(self) -> None:
-        self._folder.watch()
+        """On a disk that nobody has looked at there are no manifests, and no address of them."""
+        self._kubelet.runtime.host.on_disk(self._found)
         if self._pods:
             kubelet = self._kubelet
             kubelet.group.spawn(f"{kubelet.lane}/static", self._mirror_all(), background=True)
+
+    def _found(self, disk: Files) -> None:
+        self._folder.watch(disk)
+        self._url.watch(disk)
 
     def deleted(self, pod: Object) -> None:
         """Handles a deleted pod: creates a mirror pod again."""
@@ -61,12 +72,12 @@ class StaticPods:
             kubelet = self._kubelet
             kubelet.group.spawn(f"{kubelet.lane}/static", self._mirror(manifest))
 
-    async def _take(self, pods: list[Object]) -> None:
-        """Runs what the folder of manifests holds, and nothing that it holds no more."""
-        node = self._kubelet.name
-        before, fixed = self._from_files, self._pods.keys() - self._from_files.keys()
+    async def _take(self, source: str, pods: list[Object]) -> None:
+        """Runs what a source of manifests has, and nothing that it has no more."""
+        node, before = self._kubelet.name, self._sources[source]
+        fixed = self._pods.keys() - before.keys()
         found = {_key(pod, node): pod for pod in pods if _key(pod, node) not in fixed}
-        self._from_files = found
+        self._sources[source] = found
         for key in before:
             if key not in found:
                 del self._pods[key]
@@ -110,14 +121,14 @@ class StaticPods:
     def _mirrored(self, manifest: Object, node: Object) -> Object:
         """The mirror pod of a manifest."""
         kubelet = self._kubelet
-        metadata = manifest["metadata"]
+        metadata, key = manifest["metadata"], _key(manifest, kubelet.name)
         digest = hashlib.md5(orjson.dumps(manifest), usedforsecurity=False).hexdigest()
         notes = {
             **(metadata.get("annotations") or {}),
             "kubernetes.io/config.hash": digest,
             MIRROR: digest,
             "kubernetes.io/config.seen": meta.rfc3339(kubelet.began),
-            "kubernetes.io/config.source": "file",
+            "kubernetes.io/config.source": HTTP if key in self._sources[HTTP] else FILE,
         }
         owner = {
             "apiVersion": "v1",
