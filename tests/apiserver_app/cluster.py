@@ -79,9 +79,11 @@ def header(answer: Answer, name: str) -> list[str]:
 def last_gates(session: Session) -> list[tuple[str, str]]:
     """The gates of the last outside request and what each decided."""
     records = session.records()
-    span = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]][-1]
+    span = [
+        record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+    ][-1]
     return [
-        (one["gate"], one["verdict"])
-        for one in records
-        if one["kind"] == "gate" and one["span"] == span
+        (record["gate"], record["verdict"])
+        for record in records
+        if record["kind"] == "gate" and record["span"] == span
     ]

@@ -91,7 +91,7 @@ def test_a_write_is_logged_with_what_was_sent_and_what_was_answered(log: Log) ->
 
 def test_the_trace_has_the_rule_and_the_event(log: Log) -> None:
     log.of("GET", CONFIGMAPS)
-    gates = [one["detail"] for one in log.session.records() if one.get("gate") == "audit"]
+    gates = [record["detail"] for record in log.session.records() if record.get("gate") == "audit"]
     assert (gates[-2]["rule"], gates[-2]["level"]) == (3, "RequestResponse")
     assert (gates[-1]["rule"], gates[-1]["word"]) == (3, "logged")
     assert gates[-1]["event"]["responseStatus"]["code"] == 200
@@ -151,7 +151,7 @@ def test_a_refusal_is_logged_with_its_status(log: Log) -> None:
 def test_a_watch_is_logged_when_it_begins_and_when_it_ends(log: Log) -> None:
     stages = [one["stage"] for one in log.of("GET", "/api/v1/secrets?watch=1&timeoutSeconds=5")]
     log.session.wait(6)
-    assert [one["stage"] for one in log.events] == ["ResponseStarted", "ResponseComplete"]
+    assert [event["stage"] for event in log.events] == ["ResponseStarted", "ResponseComplete"]
     assert stages == ["ResponseStarted"]
 
 

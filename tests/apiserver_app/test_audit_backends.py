@@ -69,7 +69,7 @@ class Service:
 
     def told(self) -> list[dict[str, Any]]:
         records = self.session.records()
-        return [one for one in records if one.get("name") == "audit-webhook"]
+        return [record for record in records if record.get("name") == "audit-webhook"]
 
 
 def test_events_are_gathered_for_half_a_minute_and_sent_as_a_list() -> None:
@@ -79,7 +79,7 @@ def test_events_are_gathered_for_half_a_minute_and_sent_as_a_list() -> None:
     service.session.wait(31)
     [sent] = service.lists
     assert (sent["kind"], sent["apiVersion"]) == ("EventList", "audit.k8s.io/v1")
-    assert [one["objectRef"]["name"] for one in sent["items"]] == ["m0", "m1", "m2"]
+    assert [item["objectRef"]["name"] for item in sent["items"]] == ["m0", "m1", "m2"]
     [record] = service.told()
     assert (record["state"], record["detail"]["events"], record["detail"]["tries"]) == (
         "synced",
@@ -208,7 +208,7 @@ def test_a_full_file_is_put_aside_with_its_time_and_old_ones_are_forgotten(tmp_p
     for _ in range(3):
         file.write([b"x" * 900_000])
         now[0] += DAY
-    names = sorted(one.name for one in tmp_path.iterdir())
+    names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [
         "audit-2025-01-02T00-00-00.000.log.gz",
         "audit-2025-01-03T00-00-00.000.log.gz",
@@ -217,6 +217,6 @@ def test_a_full_file_is_put_aside_with_its_time_and_old_ones_are_forgotten(tmp_p
     assert gzip.decompress((tmp_path / names[0]).read_bytes()) == b"x" * 900_000 + b"\n"
     now[0] += 10 * DAY
     file.write([b"x" * 900_000])
-    assert sorted(one.name for one in tmp_path.iterdir())[:-1] == [
+    assert sorted(path.name for path in tmp_path.iterdir())[:-1] == [
         "audit-2025-01-14T00-00-00.000.log.gz"
     ]

@@ -24,8 +24,8 @@ def session(*arguments: str) -> Session:
 
 def tries(session: Session) -> list[tuple[str, str]]:
     """Who was asked about the last request, and what each said."""
-    gates = [one for one in session.records() if one.get("gate") == "authorization"]
-    return [(one["name"], one["verdict"]) for one in gates[-1]["detail"]["tries"]]
+    gates = [record for record in session.records() if record.get("gate") == "authorization"]
+    return [(attempt["name"], attempt["verdict"]) for attempt in gates[-1]["detail"]["tries"]]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_the_order_of_the_flag_is_the_order_of_the_tries() -> None:
 
 def test_rbac_says_that_it_read_the_cache_and_not_etcd(both: Session) -> None:
     both.request("GET", PODS, user="viewer")
-    gates = [one for one in both.records() if one.get("gate") == "authorization"]
+    gates = [record for record in both.records() if record.get("gate") == "authorization"]
     detail: dict[str, Any] = gates[-1]["detail"]["tries"][-1]["detail"]
     assert detail["read"] == {"from": "cache", "etcd": 0}
 
@@ -68,7 +68,7 @@ def test_rbac_says_that_it_read_the_cache_and_not_etcd(both: Session) -> None:
 def test_a_refusal_names_the_least_role_made_for_people_that_would_do(both: Session) -> None:
     def role(method: str, path: str) -> Any:
         both.request(method, path, user="nobody")
-        gates = [one for one in both.records() if one.get("gate") == "authorization"]
+        gates = [record for record in both.records() if record.get("gate") == "authorization"]
         return gates[-1]["detail"]["tries"][-1]["detail"].get("role_that_would_do")
 
     assert role("GET", PODS) == "view"

@@ -100,7 +100,7 @@ def test_a_level_that_is_pressed_gets_what_others_have_no_use_for() -> None:
 def test_the_gate_tells_a_borrowed_limit_beside_the_levels_own() -> None:
     session = bare_session()
     session.request("GET", PODS, user="student")
-    gate = [one for one in session.records() if one.get("gate") == "flowcontrol"][-1]
+    gate = [record for record in session.records() if record.get("gate") == "flowcontrol"][-1]
     own, now = limits(session)["global-default"]
     assert (gate["detail"]["limit"], gate["detail"]["nominal"]) == (now, own)
     assert now != own
@@ -166,7 +166,7 @@ def test_the_seats_of_a_watched_write_come_back_5_ms_after_it() -> None:
     level = session.cluster.context.flow.levels["exempt"]
     assert session.request("POST", CONFIGMAPS, configmap("a"), settle=False).status == 201
     assert (level.executing, level.seats) == (0, 3)
-    gate = [one for one in session.records() if one.get("gate") == "flowcontrol"][-1]
+    gate = [record for record in session.records() if record.get("gate") == "flowcontrol"][-1]
     assert gate["detail"]["watches"] == 26  # with the one of the controllers
     assert (gate["detail"]["seats"], gate["detail"]["afterwards"]) == (3, 5000)
     session.wait(0.01)

@@ -23,7 +23,7 @@ SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
 
 def flow(session: Session, **more: Any) -> str:
     session.request("GET", PODS, **more)
-    gates = [one for one in session.records() if one.get("gate") == "flowcontrol"]
+    gates = [record for record in session.records() if record.get("gate") == "flowcontrol"]
     return str(gates[-1]["detail"].get("flowSchema", ""))
 
 
@@ -159,8 +159,8 @@ def endless(level: levels.Level) -> None:
 
 def details(session: Session) -> list[dict[str, Any]]:
     """What flow control said of the teacher's requests."""
-    gates = [one for one in session.records() if one.get("gate") == "flowcontrol"]
-    return [one["detail"] for one in gates if one["detail"].get("flowSchema") == "narrow"]
+    gates = [record for record in session.records() if record.get("gate") == "flowcontrol"]
+    return [gate["detail"] for gate in gates if gate["detail"].get("flowSchema") == "narrow"]
 
 
 def test_who_finds_no_seat_waits_in_a_queue_and_the_trace_says_where_and_how_long() -> None:
@@ -182,7 +182,7 @@ def test_a_full_queue_refuses_in_plain_text_and_says_when_to_come_again() -> Non
     assert header(refused, "Retry-After") == ["1"]
     assert header(refused, "Content-Type") == ["text/plain; charset=utf-8"]
     assert header(refused, "X-Kubernetes-Pf-Prioritylevel-Uid") != []
-    told = next(one for one in details(session) if one["word"] == "429")
+    told = next(detail for detail in details(session) if detail["word"] == "429")
     assert (told["why"], told["executing"]) == ("queue-full", 1)
 
 

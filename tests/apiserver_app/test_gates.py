@@ -123,11 +123,15 @@ def _agreed(session: Session, name: str) -> list[list[str]]:
     assert session.request("POST", PODS, pod(name)).status == 201
     records = session.records()
     [span] = [
-        one["seq"]
-        for one in records
-        if one["kind"] == "request" and one["name"] == name and one["verb"] == "create"
+        record["seq"]
+        for record in records
+        if record["kind"] == "request" and record["name"] == name and record["verb"] == "create"
     ]
-    told = [one for one in records if one.get("gate") == "validating" and one["span"] == span]
+    told = [
+        record
+        for record in records
+        if record.get("gate") == "validating" and record["span"] == span
+    ]
     assert told[-1]["detail"]["word"] == "agreed"
     passed: list[list[str]] = told[-1]["detail"]["passed"]
     return passed

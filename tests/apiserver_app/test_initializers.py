@@ -105,8 +105,8 @@ def said(session: Session, plugin: str = "Initializers") -> list[tuple[str, str]
 
 def etcd(session: Session) -> list[dict[str, Any]]:
     """What the trace has of writes to pods at the etcd gate."""
-    gates = [one for one in session.records() if one.get("gate") == "etcd"]
-    return [one["detail"] for one in gates if "/pods/default/" in one["detail"].get("key", "")]
+    gates = [record for record in session.records() if record.get("gate") == "etcd"]
+    return [gate["detail"] for gate in gates if "/pods/default/" in gate["detail"].get("key", "")]
 
 
 # -- IN-04, IN-05: configurations and the pending list --------------------------------------------
@@ -368,7 +368,10 @@ def test_a_pod_that_waits_may_change_in_what_nobody_changes_later() -> None:
     session.request("POST", f"{PODS}?includeUninitialized=1", pod("web"), settle=False)
     proxy = {"name": "proxy", "image": "envoyproxy/envoy"}
     made = acts(session, IMAGE, spec={"containers": [proxy]}).json()
-    assert sorted(one["name"] for one in made["spec"]["containers"]) == ["main", "proxy"]
+    assert sorted(container["name"] for container in made["spec"]["containers"]) == [
+        "main",
+        "proxy",
+    ]
     body = {"spec": {"containers": [{"name": "late", "image": "nginx"}]}}
     later = session.request("PATCH", f"{PODS}/web", body, headers=STRATEGIC)
     assert later.status == 422

@@ -18,9 +18,11 @@ from tests.sim.test_story import deployment
 def states(session: Session, since: int = 1) -> list[str]:
     """What was told of the API server's life."""
     return [
-        one["state"]
-        for one in session.records()
-        if one["kind"] == "component" and one["name"] == "apiserver" and one["seq"] >= since
+        record["state"]
+        for record in session.records()
+        if record["kind"] == "component"
+        and record["name"] == "apiserver"
+        and record["seq"] >= since
     ]
 
 
@@ -29,7 +31,7 @@ def stop(session: Session) -> dict[str, Any]:
     session.cluster.context.life.stop()
     session.settle()
     found: list[dict[str, Any]] = [
-        one["detail"] for one in session.records() if one.get("state") == "stopped"
+        record["detail"] for record in session.records() if record.get("state") == "stopped"
     ]
     return found[-1]
 
@@ -77,21 +79,23 @@ def test_components_are_refused_and_list_again_when_it_is_back() -> None:
     since = session.cluster.recorder.seq
     session.wait(20)
     waiting = [
-        one["detail"]["why"]
-        for one in session.records()
-        if one["seq"] > since and one.get("state") == "waiting"
+        record["detail"]["why"]
+        for record in session.records()
+        if record["seq"] > since and record.get("state") == "waiting"
     ]
     assert waiting and set(waiting) == {lives.REFUSED}
-    assert not any(one["kind"] == "request" for one in session.records() if one["seq"] > since)
+    assert not any(
+        record["kind"] == "request" for record in session.records() if record["seq"] > since
+    )
 
     session.cluster.context.life.start()
     since = session.cluster.recorder.seq
     session.wait(60)
 
     listing = {
-        one["detail"]["resource"]
-        for one in session.records()
-        if one["seq"] > since and one.get("state") == "listing"
+        record["detail"]["resource"]
+        for record in session.records()
+        if record["seq"] > since and record.get("state") == "listing"
     }
     assert {"pods", "nodes", "deployments.apps"} <= listing
     session.request("POST", DEPLOYMENTS, deployment("web"))

@@ -94,7 +94,7 @@ def session() -> Session:
 @functools.cache
 def families() -> Mapping[str, Any]:
     text = session().request("GET", "/metrics").text.decode()
-    return {one.name: one for one in text_string_to_metric_families(text)}
+    return {family.name: family for family in text_string_to_metric_families(text)}
 
 
 def value(sample_name: str, /, **labels: str) -> float:

@@ -65,7 +65,7 @@ REFUSALS: list[tuple[str, int, str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("gate", "code", "method", "path", "more"),
     REFUSALS,
-    ids=[f"{one[0]} {one[1]} {one[2]} {one[3][-20:]}" for one in REFUSALS],
+    ids=[f"{refusal[0]} {refusal[1]} {refusal[2]} {refusal[3][-20:]}" for refusal in REFUSALS],
 )
 def test_a_refusal_is_told_by_its_gate_and_ends_the_request(
     session: Session, gate: str, code: int, method: str, path: str, more: dict[str, Any]
@@ -78,7 +78,7 @@ def test_a_refusal_is_told_by_its_gate_and_ends_the_request(
     assert gates[-1] == (gate, "deny")
     assert [verdict for _, verdict in gates].count("deny") == 1
     assert session.cluster.store.revision == revision
-    response = [one for one in session.records() if one["kind"] == "response"][-1]
+    response = [record for record in session.records() if record["kind"] == "response"][-1]
     assert (response["code"], response["message"]) == (code, status["message"])
 
 
@@ -255,8 +255,10 @@ def test_a_request_that_ends_by_a_bug_is_answered_and_its_span_is_closed(
     answer = session.request("GET", PODS)
     assert answer.status == 500 and answer.json()["reason"] == "InternalError"
     assert len(bugs) == 1 and "ZeroDivisionError" in bugs[0]
-    opened = [one for one in session.records() if one["kind"] == "request" and one["outside"]][-1]
-    closed = [one for one in session.records() if one["kind"] == "response"][-1]
+    opened = [
+        record for record in session.records() if record["kind"] == "request" and record["outside"]
+    ][-1]
+    closed = [record for record in session.records() if record["kind"] == "response"][-1]
     assert (closed["span"], closed["code"]) == (opened["seq"], 500)
 
 
@@ -278,7 +280,7 @@ def test_a_component_cannot_tell_its_client_from_http() -> None:
         patched = await client.patch("configmaps", "default", "a", {"data": {"k": "w"}})
         seen.append(patched["data"])
         listed = await client.list("configmaps", "default", fields="metadata.name=a")
-        seen.append([one["metadata"]["name"] for one in listed["items"]])
+        seen.append([item["metadata"]["name"] for item in listed["items"]])
         await client.delete("configmaps", "default", "a")
         try:
             await client.get("configmaps", "default", "a")
@@ -288,7 +290,11 @@ def test_a_component_cannot_tell_its_client_from_http() -> None:
     cluster.kernel.spawn("component", component())
     session.settle()
     assert seen == ["a", {"k": "w"}, ["a"], 'configmaps "a" not found']
-    asked = [one for one in session.records() if one["kind"] == "request" and one["verb"] == "list"]
+    asked = [
+        record
+        for record in session.records()
+        if record["kind"] == "request" and record["verb"] == "list"
+    ]
     assert (asked[-1]["name"], asked[-1]["path"]) == ("a", CONFIGMAPS)
 
 
@@ -306,7 +312,7 @@ def test_a_restart_goes_on_with_the_same_revision_time_and_identities() -> None:
     assert session.cluster.store.revision >= before[0]
     assert session.cluster.kernel.now >= before[1]
     assert session.request("GET", f"{CONFIGMAPS}/a").json()["metadata"]["uid"] == uid
-    numbers = [one["seq"] for one in session.records()]
+    numbers = [record["seq"] for record in session.records()]
     assert numbers == list(range(1, len(numbers) + 1))
     patched = session.request("PATCH", f"{CONFIGMAPS}/a", {"data": {"k": "v"}}, headers=MERGE)
     assert int(patched.json()["metadata"]["resourceVersion"]) > before[0]

@@ -82,11 +82,15 @@ def grant(session: Session, *names: str) -> None:
 def flow_of(session: Session) -> str:
     """The flow schema of the last request from inside for configmaps."""
     records = session.records()
-    span = [one["seq"] for one in records if one["kind"] == "request" and one["client"] == "robot"][
-        -1
-    ]
-    gates = [one for one in records if one["kind"] == "gate" and one["span"] == span]
-    return str(next(one for one in gates if one["gate"] == "flowcontrol")["detail"]["flowSchema"])
+    span = [
+        record["seq"]
+        for record in records
+        if record["kind"] == "request" and record["client"] == "robot"
+    ][-1]
+    gates = [record for record in records if record["kind"] == "gate" and record["span"] == span]
+    return str(
+        next(gate for gate in gates if gate["gate"] == "flowcontrol")["detail"]["flowSchema"]
+    )
 
 
 def test_an_allowed_request_is_not_judged_again_until_a_role_or_binding_changes(
@@ -207,7 +211,7 @@ def test_what_a_kubelet_asks_is_classified_once_for_all_kubelets_and_not_again_b
     flow.adjust()
     assert level.account.current != limit
     assert heartbeats() == 0
-    told = [one["detail"] for one in session.records() if one.get("gate") == "flowcontrol"]
+    told = [record["detail"] for record in session.records() if record.get("gate") == "flowcontrol"]
     assert told[-1]["limit"] == level.account.current
 
 

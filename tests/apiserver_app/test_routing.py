@@ -29,9 +29,11 @@ def session() -> Session:
 
 def routing(session: Session, method: str, path: str, body: Any = None) -> dict[str, Any]:
     session.request(method, path, body)
-    gates = [one for one in session.records() if one["kind"] == "gate"]
-    span = [one for one in session.records() if one["kind"] == "request" and one["outside"]][-1]
-    found = [one for one in gates if one["gate"] == "routing" and one["span"] == span["seq"]]
+    gates = [record for record in session.records() if record["kind"] == "gate"]
+    span = [
+        record for record in session.records() if record["kind"] == "request" and record["outside"]
+    ][-1]
+    found = [gate for gate in gates if gate["gate"] == "routing" and gate["span"] == span["seq"]]
     return {"verdict": found[-1]["verdict"], **found[-1]["detail"]}
 
 
@@ -112,13 +114,19 @@ def test_an_answer_continues_the_trace_that_its_request_came_with(session: Sessi
     for path, code in ((CONFIGMAPS, 200), ("/nope", 404), (CRONTABS, 200)):
         answer = session.request("GET", path, headers={"traceparent": TRACE})
         assert answer.status == code
-        span = [one for one in session.records() if one["kind"] == "request" and one["outside"]][-1]
+        span = [
+            record
+            for record in session.records()
+            if record["kind"] == "request" and record["outside"]
+        ][-1]
         expected = f"00-0af7651916cd43dd8448eb211c80319c-{span['seq']:016x}-01"
         assert header(answer, "Traceparent") == [expected]
         audit = next(
-            one
-            for one in session.records()
-            if one["kind"] == "gate" and one["span"] == span["seq"] and one["gate"] == "audit"
+            record
+            for record in session.records()
+            if record["kind"] == "gate"
+            and record["span"] == span["seq"]
+            and record["gate"] == "audit"
         )
         assert audit["detail"]["traceparent"] == TRACE
 

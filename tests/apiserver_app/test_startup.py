@@ -37,9 +37,11 @@ def session() -> Session:
 def told(session: Session) -> dict[str, Any]:
     """What the trace tells of the start."""
     found = [
-        one["detail"]
-        for one in session.records()
-        if one["kind"] == "component" and one["name"] == "apiserver" and one["state"] == "starting"
+        record["detail"]
+        for record in session.records()
+        if record["kind"] == "component"
+        and record["name"] == "apiserver"
+        and record["state"] == "starting"
     ]
     assert len(found) == 1
     detail: dict[str, Any] = found[0]
@@ -52,8 +54,8 @@ def whole(session: Session) -> dict[str, Any]:
 
 
 def test_the_three_servers_are_made_from_the_inside_out(told: dict[str, Any]) -> None:
-    assert [one["name"] for one in told["servers"]] == CHAIN
-    assert [one["delegate"] for one in told["servers"]] == ["404", *CHAIN[:2]]
+    assert [server["name"] for server in told["servers"]] == CHAIN
+    assert [server["delegate"] for server in told["servers"]] == ["404", *CHAIN[:2]]
     assert told["servers"][0]["groups"] == ["apiextensions.k8s.io/v1"]
     assert told["servers"][2]["groups"] == ["apiregistration.k8s.io/v1"]
     assert len(orjson.dumps(told)) < SUMMARY_BYTES_MAX
@@ -87,7 +89,7 @@ def test_providers_install_in_upstreams_order_with_apps_behind(told: dict[str, A
 def test_1_19_installs_the_nineteen_providers_of_its_time() -> None:
     cluster = bare_session(version="1.19").cluster
     providers = startup.whole(cluster.context, cluster.inputs.flags)["providers"]
-    assert [one["name"] for one in providers if one["by"] == "InstallAPIs"] == [
+    assert [provider["name"] for provider in providers if provider["by"] == "InstallAPIs"] == [
         *PROVIDERS_OF_1_19[:7],
         "extensions",
         *PROVIDERS_OF_1_19[7:12],
@@ -188,7 +190,7 @@ def test_pods_have_eleven_storages_and_what_came_since(whole: dict[str, Any]) ->
 def test_the_core_storages_come_in_the_providers_order_with_their_prefixes(
     whole: dict[str, Any],
 ) -> None:
-    core = [one for one in whole["storages"] if "." not in one["resource"]]
+    core = [storage for storage in whole["storages"] if "." not in storage["resource"]]
     assert [one["resource"] for one in core[:5]] == [
         "podtemplates",
         "events",

@@ -75,7 +75,7 @@ def test_of_two_versions_the_preferred_one_is_stored_and_each_is_served() -> Non
     for api in (ALPHA, BETA):
         listed = running.request("GET", f"/apis/{api}/mutatingadmissionpolicies").json()
         assert listed["apiVersion"] == api
-        assert [one.get("apiVersion", api) for one in listed["items"]] == [api]
+        assert [item.get("apiVersion", api) for item in listed["items"]] == [api]
 
 
 def test_a_policy_without_its_gate_is_stored_and_not_evaluated() -> None:
@@ -93,7 +93,7 @@ def test_a_group_version_that_is_off_is_nowhere() -> None:
     for path in ("/apis/batch", "/apis/batch/v1", "/apis/batch/v1/jobs", "/openapi/v3/apis/batch"):
         assert running.request("GET", path).status == 404, path
     groups = running.request("GET", "/apis").json()["groups"]
-    assert "batch" not in [one["name"] for one in groups]
+    assert "batch" not in [group["name"] for group in groups]
     paths = running.request("GET", "/openapi/v2").json()["paths"]
     assert not [path for path in paths if path.startswith("/apis/batch")]
 
@@ -109,7 +109,7 @@ def test_a_single_resource_is_switched_off_in_a_group_that_stays() -> None:
 def test_all_but_what_is_named_is_switched_off_and_the_cluster_starts() -> None:
     running = session("runtime-config=api/all=false,/v1=true,coordination.k8s.io/v1=true")
     groups = running.request("GET", "/apis").json()["groups"]
-    assert [one["name"] for one in groups] == ["coordination.k8s.io"]
+    assert [group["name"] for group in groups] == ["coordination.k8s.io"]
     assert running.request("POST", CONFIGMAPS, configmap("one")).status == 201
 
 
@@ -150,7 +150,7 @@ def test_one_stream_of_a_log_is_given_when_the_gate_is_on() -> None:
 
 def test_the_start_tells_what_was_switched() -> None:
     running = session("feature-gates=MutatingAdmissionPolicy=true", "runtime-config=batch/v1=false")
-    first = next(one for one in running.records() if one["kind"] == "component")
+    first = next(record for record in running.records() if record["kind"] == "component")
     assert first["detail"]["flags"]["feature-gates"] == ["MutatingAdmissionPolicy=true"]
     assert first["detail"]["flags"]["runtime-config"] == ["batch/v1=false"]
 
@@ -198,5 +198,5 @@ def test_a_gate_may_be_given_the_value_it_has() -> None:
 def test_a_cluster_that_denies_everything_settles_and_can_be_read() -> None:
     denying = session("admission-control=AlwaysDeny")
     assert denying.request("GET", "/api/v1/namespaces").json()["items"] == []
-    synced = next(one for one in denying.records() if one.get("state") == "synced")
+    synced = next(record for record in denying.records() if record.get("state") == "synced")
     assert synced["detail"]["message"].endswith("admission control is denying all modifications")

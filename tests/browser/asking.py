@@ -95,8 +95,8 @@ def pod(name: str, **spec: Any) -> str:
 
 def _ready(found: dict[str, Any], wanted: str, ready: str) -> bool:
     """Whether there are any, and as many of each are ready as its spec or status wants."""
-    facts = [{**one.get("status", {}), **one["spec"]} for one in found.values()]
-    return bool(facts) and all(one.get(ready, 0) == one.get(wanted, 0) > 0 for one in facts)
+    facts = [{**item.get("status", {}), **item["spec"]} for item in found.values()]
+    return bool(facts) and all(fact.get(ready, 0) == fact.get(wanted, 0) > 0 for fact in facts)
 
 
 def _json(demo: Demo, path: str) -> Any:

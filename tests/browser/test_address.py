@@ -45,8 +45,12 @@ def test_a_moment_of_the_past_is_seen_by_whoever_gets_the_link(look: Look, pod: 
 def test_a_link_leads_there_while_the_newest_command_is_being_fetched(
     look: Look, demo: Demo, later: str, query: str
 ) -> None:
-    made = next(one for one in asking.records(demo) if one.get("resource") == "deployments.apps")
-    stored = next(one for one in asking.records(demo, made["seq"]) if one["kind"] == "write")
+    made = next(
+        record for record in asking.records(demo) if record.get("resource") == "deployments.apps"
+    )
+    stored = next(
+        record for record in asking.records(demo, made["seq"]) if record["kind"] == "write"
+    )
     asking.run(demo, later, 8)
     feeds = Feeds()
 

@@ -48,7 +48,7 @@ def test_nothing_is_amiss_on_a_phone(look: Look) -> None:
     sight = look(PHONE, query="theme=light&lang=en", has_touch=True)
     for moment in ("held", "gate", "search", "refused", "at rest", "object", "editor"):
         MOMENTS[moment](sight)
-        wrong += [f"{moment}: {one}" for one in violations(sight, LOOKS[0])]
+        wrong += [f"{moment}: {violation}" for violation in violations(sight, LOOKS[0])]
     assert not wrong, "\n".join(["", *wrong])
 
 

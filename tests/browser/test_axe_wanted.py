@@ -56,7 +56,9 @@ def moments(
     records = asking.records(demo)
     seq, fork = half_way(records), forked(demo)
     left = next(
-        one for one in records if (one["kind"], one.get("phase")) == ("schedule", "preempt")
+        record
+        for record in records
+        if (record["kind"], record.get("phase")) == ("schedule", "preempt")
     )
     return {
         "crash loop": ("sel=pod/default/crash", ".wanted", "has exited"),
@@ -162,7 +164,7 @@ def forked(demo: Demo) -> str:
 
     def is_ready() -> bool:
         forks = json.loads(demo.get(f"{asking.CLUSTER}/forks").read())["forks"]
-        return any(one["name"] == name and one["state"] == "ready" for one in forks)
+        return any(fork["name"] == name and fork["state"] == "ready" for fork in forks)
 
     asking.until(is_ready)
     made = demo.ask("POST", f"{path}/apply?as=admin", asking.pod("other").encode())

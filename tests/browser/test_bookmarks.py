@@ -50,7 +50,7 @@ def test_a_moment_gets_a_title_by_keyboard_and_is_there_for_others(look: Look, d
 def test_a_pennant_leads_to_its_moment_where_it_is_renamed_and_removed(
     look: Look, demo: Demo
 ) -> None:
-    seq = next(one for one in asking.records(demo) if one["kind"] == "schedule")["seq"]
+    seq = next(record for record in asking.records(demo) if record["kind"] == "schedule")["seq"]
     put(demo, [{"seq": seq, "t": moment(demo, seq), "title": "before"}])
     sight = look()
     sight.press("0")
@@ -69,7 +69,7 @@ def test_a_pennant_leads_to_its_moment_where_it_is_renamed_and_removed(
 def test_bookmarks_survive_the_library_and_the_file_and_are_changed_there(
     look: Look, demo: Demo, tmp_path: Path
 ) -> None:
-    seq = next(one for one in asking.records(demo) if one["kind"] == "kubelet")["seq"]
+    seq = next(record for record in asking.records(demo) if record["kind"] == "kubelet")["seq"]
     put(demo, [{"seq": seq, "t": moment(demo, seq), "title": "the kubelet begins"}])
     sight = look()
     sight.button("Recordings").click()
@@ -109,7 +109,7 @@ def test_who_only_watches_sees_them_and_changes_none(chromium: Browser, demo: De
 
 
 def test_a_fork_has_the_bookmarks_of_before_its_moment_and_its_own(look: Look, demo: Demo) -> None:
-    last = {one["kind"]: one["seq"] for one in asking.records(demo)}
+    last = {record["kind"]: record["seq"] for record in asking.records(demo)}
     bound, ready = last["schedule"], last["kubelet"]
     put(demo, [{"seq": bound, "t": moment(demo, bound), "title": "it is scheduled"}])
     sight = look(query=f"h={ready}&theme=light&lang=en")

@@ -36,7 +36,7 @@ def changed(demo: Demo) -> Iterator[Demo]:
         for number in (1, 2, 3)
     )
     answer = demo.ask("POST", f"{asking.CLUSTER}/apply?as=admin&server-side=true", nodes.encode())
-    assert {one["code"] for one in json.loads(answer.read())["results"]} == {200}
+    assert {result["code"] for result in json.loads(answer.read())["results"]} == {200}
     yield demo
     for fork in forks(demo):
         demo.ask("DELETE", f"/viz/v1/clusters/{fork['name']}", b"")
@@ -84,7 +84,7 @@ def test_again_takes_the_place_of_the_copy_before_and_uses_up_no_forks(
 ) -> None:
     for _ in range(5):
         assert make(changed, {"seq": 100})[0] == 201
-    asking.until(lambda: {one["state"] for one in forks(changed)} == {"ready"})
+    asking.until(lambda: {fork["state"] for fork in forks(changed)} == {"ready"})
     sight = look(ROOMY)
     begin(sight, "Why does a student get 403?")
     told(sight)
@@ -229,7 +229,7 @@ def test_a_copy_is_forked_where_what_would_have_to_change_is_tried(
     sight.button(f"Back to {copy}").click()
     sight.says(sight.page.locator(".banner"), COPY)
     sight.button("Back to demo").click()
-    asking.until(lambda: "demo" in {one["cluster"] for one in clusters(changed)})
+    asking.until(lambda: "demo" in {cluster["cluster"] for cluster in clusters(changed)})
     asking.until(lambda: len(clusters(changed)) == 1)
 
 
@@ -250,7 +250,7 @@ def forks(demo: Demo) -> list[dict[str, Any]]:
 
 
 def copies(demo: Demo) -> tuple[str, ...]:
-    return tuple(one["name"] for one in forks(demo) if one["anew"])
+    return tuple(fork["name"] for fork in forks(demo) if fork["anew"])
 
 
 def clusters(demo: Demo) -> list[dict[str, Any]]:

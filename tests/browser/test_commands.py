@@ -51,9 +51,9 @@ def test_get_prints_a_table_by_a_request_of_ones_own(look: Look, demo: Demo) -> 
     assert len(lines) > 5 and len({line.index("1/1") for line in lines[1:]}) == 1
     path = "/api/v1/namespaces/kube-system/pods"
     (asked,) = [
-        one
-        for one in asking.records(demo)
-        if (one.get("path"), one.get("client")) == (path, "page")
+        record
+        for record in asking.records(demo)
+        if (record.get("path"), record.get("client")) == (path, "page")
     ]
     assert (asked["verb"], asked["outside"]) == ("list", True)
     large = newest(sight).get_by_role("button", name="Show the table")

@@ -115,7 +115,7 @@ def assert_back(sight: Sight, demo: Demo, name: str) -> None:
     assert len(pods) == 2
     for pod in pods:
         expect(sight.page.get_by_title(f"Pod {pod}", exact=True).first).to_be_visible()
-    seqs = [one["seq"] for one in asking.records(demo)]
+    seqs = [record["seq"] for record in asking.records(demo)]
     assert seqs == list(range(1, len(seqs) + 1))
 
 

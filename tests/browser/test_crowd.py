@@ -58,7 +58,7 @@ def test_two_hundred_pods_leave_the_page_quick_and_small(look: Look, demo: Demo)
     squares = sight.page.locator(".yard svg [data-key], .yard .me")
     expect(squares.nth(PODS - 1)).to_be_attached()
     assert (
-        sum(int(one) for one in sight.page.locator(".yard header span").all_inner_texts()) == PODS
+        sum(int(text) for text in sight.page.locator(".yard header span").all_inner_texts()) == PODS
     )
     sight.settle()
     # settled: now ordinary life, with something to draw

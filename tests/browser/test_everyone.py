@@ -71,7 +71,9 @@ def test_scores_are_readable_with_many_nodes(
     records = session.records()
     trace = imported(demo, session, tmp_path)
     scored = next(
-        one["seq"] for one in records if (one["kind"], one.get("phase")) == ("schedule", "select")
+        record["seq"]
+        for record in records
+        if (record["kind"], record.get("phase")) == ("schedule", "select")
     )
     for size in (PHONE, COMPACT, ROOMY):
         sight = look(size, query=f"theme=light&lang=en&trace={trace}&h={scored}")
@@ -97,7 +99,7 @@ def test_every_cell_of_a_table_is_reached_by_the_keyboard(
     recorded.STORIES[story](session)
     trace = imported(demo, session, tmp_path)
     records = session.records()
-    at = {one.get("phase"): one["seq"] for one in records if one["kind"] == "schedule"}
+    at = {record.get("phase"): record["seq"] for record in records if record["kind"] == "schedule"}
     at["last"] = records[-1]["seq"]
     for size in (PHONE, COMPACT):
         sight = look(size, query=f"theme=light&lang=en&trace={trace}&{query.format_map(at)}")

@@ -27,9 +27,10 @@ def made(demo: Demo) -> dict[str, Any]:
     asking.until(lambda: len(asking.objects(demo, "pods", "kube-system")) >= 5)
     asking.run(demo, "one", 1)
     return next(
-        one
-        for one in asking.records(demo)
-        if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "one")
+        record
+        for record in asking.records(demo)
+        if record["kind"] == "write"
+        and (record["resource"], record["name"]) == ("deployments.apps", "one")
     )
 
 

@@ -41,14 +41,16 @@ def test_the_pointer_and_the_keyboard_open_what_a_word_means(look: Look, demo: D
 def test_a_word_in_a_headline_says_what_it_means(look: Look, demo: Demo) -> None:
     records = asking.records(demo)
     made = next(
-        one["seq"]
-        for one in records
-        if one["kind"] == "request"
-        and one["resource"] == "replicasets.apps"
-        and one["verb"] == "create"
+        record["seq"]
+        for record in records
+        if record["kind"] == "request"
+        and record["resource"] == "replicasets.apps"
+        and record["verb"] == "create"
     )
     gate = next(
-        one["seq"] for one in records if one["span"] == made and one.get("gate") == "validation"
+        record["seq"]
+        for record in records
+        if record["span"] == made and record.get("gate") == "validation"
     )
     for lang, says in (("en", "keeps a number of equal pods"), ("zh", "保持一定数量相同 Pod")):
         query = f"h={gate}&sel=gate/{made}/validation&theme=light&lang={lang}"
@@ -68,14 +70,14 @@ def test_a_finger_opens_it_in_chinese(look: Look, demo: Demo) -> None:
 def flow_control(sight: Sight, demo: Demo) -> Sight:
     """The explanation of why a request of an administrator did not wait."""
     records = asking.records(demo)
-    outside = {one["seq"] for one in records if one.get("outside")}
+    outside = {record["seq"] for record in records if record.get("outside")}
     gate = next(
-        one
-        for one in records
-        if one["kind"] == "gate"
-        and one["gate"] == "flowcontrol"
-        and one["detail"].get("priorityLevel") == "exempt"
-        and one["span"] in outside
+        record
+        for record in records
+        if record["kind"] == "gate"
+        and record["gate"] == "flowcontrol"
+        and record["detail"].get("priorityLevel") == "exempt"
+        and record["span"] in outside
     )
     query = sight.page.url.partition("?")[2]
     where = f"sel=gate/{gate['span']}/flowcontrol"

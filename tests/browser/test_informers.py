@@ -51,12 +51,16 @@ def test_the_look_ups_that_a_reconcile_made_are_told_and_no_others(
     look: Look, trace: list[dict[str, Any]]
 ) -> None:
     work = next(
-        one["seq"]
-        for one in trace
-        if one["kind"] == "work" and one["component"] == "replicaset" and "web" in one["key"]
+        record["seq"]
+        for record in trace
+        if record["kind"] == "work"
+        and record["component"] == "replicaset"
+        and "web" in record["key"]
     )
     sight = look(ROOMY, query=f"theme=dark&lang=zh&sel=span/{work}&tab=informers")
-    told = next(one for one in trace if one["kind"] == "done" and one["span"] == work)["looked"]
+    told = next(record for record in trace if record["kind"] == "done" and record["span"] == work)[
+        "looked"
+    ]
     rows = informers(sight, 1)
     expect(rows).to_have_count(len(told))
     for row, (resource, how, times, found) in zip(rows.all(), told, strict=True):
@@ -74,9 +78,9 @@ def test_the_binding_names_the_very_pod_and_its_node(
 ) -> None:
     ((name, pod),) = asking.objects(demo, "pods").items()
     cycle = next(
-        one["seq"]
-        for one in trace
-        if one["kind"] == "work" and one["component"] == "scheduler" and name in one["key"]
+        record["seq"]
+        for record in trace
+        if record["kind"] == "work" and record["component"] == "scheduler" and name in record["key"]
     )
     sight = look(COMPACT, query=f"theme=light&lang=en&sel=span/{cycle}")
     binding = sight.page.locator("#inspector .code", has_text="kind: Binding")

@@ -45,11 +45,11 @@ def test_who_joins_gets_the_state_and_the_recent_past_and_nothing_twice(demo: De
     (hello, begin, *rest), size = feed(demo, "keyframe=now", last)
     keyframe = begin["keyframe"]
     assert hello["hello"]["seq"] == last and 0 < last - keyframe["seq"] < 3000
-    got = [one["seq"] for frame in rest for one in frame["records"]]
+    got = [record["seq"] for frame in rest for record in frame["records"]]
     assert got == list(range(keyframe["seq"] + 1, last + 1))
-    writes = [one for one in keyframe["records"] if one["kind"] == "write"]
-    pods = [one for one in writes if one["resource"] == "pods"]
-    assert len([one for one in pods if one["namespace"] == "default"]) == PODS
+    writes = [record for record in keyframe["records"] if record["kind"] == "write"]
+    pods = [write for write in writes if write["resource"] == "pods"]
+    assert len([pod for pod in pods if pod["namespace"] == "default"]) == PODS
     _, whole = feed(demo, "from=1", last)
     assert size < whole / 3
 
@@ -60,7 +60,7 @@ def test_a_part_of_the_past_ends_where_it_was_asked_to(demo: Demo) -> None:
     keyframe = socket.json()["keyframe"]
     got: list[int] = []
     while not got or got[-1] < 4000:
-        got += [one["seq"] for one in socket.json()["records"]]
+        got += [record["seq"] for record in socket.json()["records"]]
     assert 2000 < keyframe["seq"] <= 3000 and got == list(range(keyframe["seq"] + 1, 4001))
     socket.close()
 
@@ -93,9 +93,9 @@ def test_a_page_that_goes_left_of_what_it_has_loads_it(look: Look) -> None:
 def test_a_link_far_back_shows_its_moment_before_what_lies_between(look: Look, demo: Demo) -> None:
     web = "deployments.apps", "nginx"
     made = next(
-        one
-        for one in asking.records(demo)
-        if one["kind"] == "write" and (one["resource"], one["name"]) == web
+        record
+        for record in asking.records(demo)
+        if record["kind"] == "write" and (record["resource"], record["name"]) == web
     )
     feeds = Feeds(passing=f"to={made['seq'] + 1000}")
     query = f"theme=light&lang=en&h={made['seq']}"

@@ -60,7 +60,7 @@ def db(demo: Demo) -> list[dict[str, Any]]:
         },
     )
     asking.until(lambda: status(demo, "statefulsets", "db").get("readyReplicas") == 3)
-    return [one for one in asking.records(demo) if one["kind"] == "write"]
+    return [record for record in asking.records(demo) if record["kind"] == "write"]
 
 
 def test_pods_of_a_stateful_set_wait_for_the_one_before(
@@ -109,8 +109,8 @@ def test_a_controller_with_a_long_name_has_room_for_it_and_for_its_caches(
     )
 
     def synced() -> int:
-        works = (one for one in asking.records(demo) if one["kind"] == "work")
-        return next((one["seq"] for one in works if one["component"] == name), 0)
+        works = (record for record in asking.records(demo) if record["kind"] == "work")
+        return next((work["seq"] for work in works if work["component"] == name), 0)
 
     seq = asking.until(synced)
     cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"
@@ -222,7 +222,7 @@ def row(board: Locator, label: str) -> list[str]:
     name = re.compile(f"^{re.escape(label)} ")
     cells = board.get_by_role("row", name=name).get_by_role("cell")
     expect(cells.first).to_be_visible()
-    return [one.strip() for one in cells.all_inner_texts()]
+    return [text.strip() for text in cells.all_inner_texts()]
 
 
 def assert_laid_out(sight: Sight) -> None:

@@ -19,7 +19,7 @@ BUILT = "How this API server was built"
 @pytest.fixture(scope="module", autouse=True)
 def pod(demo: Demo) -> None:
     asking.run(demo, "web", 1)
-    asking.until(lambda: any(lease(one) for one in asking.records(demo)))
+    asking.until(lambda: any(lease(record) for record in asking.records(demo)))
     asking.control(demo, action="pause")
 
 
@@ -37,7 +37,9 @@ def test_the_records_are_behind_the_badge_and_what_took_part_is_under_why(
     badge.click()
     text = inspector.get_by_role("region", name="Raw").locator(".code").first.inner_text()
     shown = json.loads(text)
-    (stored,) = [one for one in asking.records(demo, shown["seq"]) if one["seq"] == shown["seq"]]
+    (stored,) = [
+        record for record in asking.records(demo, shown["seq"]) if record["seq"] == shown["seq"]
+    ]
     assert shown["kind"] == stored["kind"] and shown["t"] == stored["t"]
     assert_laid_out(sight)
     badge.click()
@@ -53,7 +55,7 @@ def test_one_door_leads_to_how_the_server_was_built(look: Look) -> None:
 
 
 def test_leases_are_off_the_tape_until_heartbeats_are_shown(look: Look, demo: Demo) -> None:
-    renewed = next(one for one in reversed(asking.records(demo)) if lease(one))
+    renewed = next(record for record in reversed(asking.records(demo)) if lease(record))
     sight = look(query=f"r={renewed['rev']}")
     expect(cells(sight).first).to_be_visible()
     expect(cells(sight).filter(has_text="leases")).to_have_count(0)
@@ -66,9 +68,9 @@ def test_the_kubelets_stops_are_drawn_while_a_pod_starts(look: Look, demo: Demo)
     sight = look()
     expect(sight.page.locator(".node .kubelet")).to_have_count(0)
     begun = next(
-        one
-        for one in asking.records(demo)
-        if one["kind"] == "kubelet" and one["pod"].startswith("default/")
+        record
+        for record in asking.records(demo)
+        if record["kind"] == "kubelet" and record["pod"].startswith("default/")
     )
     sight.page.goto(f"{sight.page.url.split('&r=')[0]}&h={begun['seq']}")
     expect(sight.page.locator(".node :is(.kubelet, .steps)").first).to_be_visible()

@@ -129,9 +129,9 @@ def test_who_watches_reads_why_and_may_copy_the_line(chromium: Browser, demo: De
     line = sight.page.evaluate("navigator.clipboard.readText()")
     assert line == "kubectl -n default rollout restart deployment/web"
     assert not [
-        one
-        for one in asking.records(demo, before + 1)
-        if one["kind"] == "request" and one["outside"]
+        record
+        for record in asking.records(demo, before + 1)
+        if record["kind"] == "request" and record["outside"]
     ]
     sight.press("Escape")
     expect(menu).to_have_count(0)
@@ -158,18 +158,19 @@ def status(demo: Demo, name: str) -> dict[str, Any]:
 
 def node(demo: Demo) -> dict[str, Any]:
     return next(
-        dict(one["object"])
-        for one in reversed(asking.records(demo))
-        if one["kind"] == "write" and (one["resource"], one["name"]) == ("nodes", "node-2")
+        dict(record["object"])
+        for record in reversed(asking.records(demo))
+        if record["kind"] == "write" and (record["resource"], record["name"]) == ("nodes", "node-2")
     )
 
 
 def agent_of(demo: Demo, verb: str, subresource: str) -> str:
     """Who sent the newest request of that sort."""
     return next(
-        str(one["client"])
-        for one in reversed(asking.records(demo))
-        if one["kind"] == "request" and (one["verb"], one["subresource"]) == (verb, subresource)
+        str(record["client"])
+        for record in reversed(asking.records(demo))
+        if record["kind"] == "request"
+        and (record["verb"], record["subresource"]) == (verb, subresource)
     )
 
 

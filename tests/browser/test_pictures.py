@@ -51,9 +51,9 @@ Records = list[dict[str, Any]]
 def last(records: Records, **fields: Any) -> int:
     """The last record with these fields, or the last of all."""
     return next(
-        int(one["seq"])
-        for one in reversed(records)
-        if all(one.get(name) == value for name, value in fields.items())
+        int(record["seq"])
+        for record in reversed(records)
+        if all(record.get(name) == value for name, value in fields.items())
     )
 
 
@@ -158,7 +158,9 @@ def test_a_moment_looks_as_it_did(
     wrong: list[str] = []
     for size in SIZES:
         sized(window, size)
-        sheet = [[seen(window, size, theme, one) for one in LANGUAGES] for theme in THEMES]
+        sheet = [
+            [seen(window, size, theme, language) for language in LANGUAGES] for theme in THEMES
+        ]
         file = GOLDEN / f"{name}-{size[0]}.png"
         if pytestconfig.getoption("rewrite_pictures"):
             pictures.write(file, pictures.joined(sheet))

@@ -57,9 +57,9 @@ def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
 def test_before_any_request_the_server_tells_how_it_was_built(look: Look, demo: Demo) -> None:
     sight = look(COMPACT)
     told = next(
-        one["detail"]
-        for one in asking.records(demo)
-        if one["kind"] == "component" and one["state"] == "starting"
+        record["detail"]
+        for record in asking.records(demo)
+        if record["kind"] == "component" and record["state"] == "starting"
     )
 
     sight.button("How this API server was built").click()
@@ -154,7 +154,9 @@ def test_a_custom_object_stands_among_the_objects_with_its_kind(
 
 def ready(pod: dict[str, Any]) -> bool:
     conditions = pod.get("status", {}).get("conditions", [])
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def assert_laid_out(sight: Sight) -> None:

@@ -211,4 +211,4 @@ def lines_of(demo: Demo, saved: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def write(file: Path, lines: list[dict[str, Any]]) -> None:
-    file.write_bytes(gzip.compress(b"".join(json.dumps(one).encode() + b"\n" for one in lines)))
+    file.write_bytes(gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in lines)))

@@ -34,12 +34,12 @@ def test_a_student_is_refused_at_authorization_and_told_why(look: Look, demo: De
         if tab.inner_text() == "Rules":
             tab.click()
     looked_at = [
-        one
+        attempt
         for record in asking.records(demo)
         if record["kind"] == "gate"
         and record["gate"] == "authorization"
         and record["verdict"] == "deny"
-        for one in record["detail"]["tries"]
+        for attempt in record["detail"]["tries"]
     ]
     assert looked_at
     for one in looked_at:

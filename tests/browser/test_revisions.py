@@ -23,9 +23,10 @@ def revisions(demo: Demo) -> list[int]:
     asking.run(demo, "web", 2)
     asking.control(demo, action="pause")
     return [
-        one["rev"]
-        for one in asking.records(demo)
-        if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "web")
+        record["rev"]
+        for record in asking.records(demo)
+        if record["kind"] == "write"
+        and (record["resource"], record["name"]) == ("deployments.apps", "web")
     ]
 
 

@@ -108,7 +108,7 @@ def test_the_arithmetic_and_every_step_are_a_key_away(
 
 
 def writes(demo: Demo) -> list[dict[str, Any]]:
-    return [one for one in asking.records(demo) if one["kind"] == "write"]
+    return [record for record in asking.records(demo) if record["kind"] == "write"]
 
 
 def pods_at(demo: Demo, rev: int) -> dict[str, tuple[str, str]]:
@@ -127,7 +127,9 @@ def pods_at(demo: Demo, rev: int) -> dict[str, tuple[str, str]]:
 def stage_of(pod: dict[str, Any]) -> str:
     if "deletionTimestamp" in pod["metadata"]:
         return "ending"
-    conditions = {one["type"]: one["status"] for one in pod["status"].get("conditions", [])}
+    conditions = {
+        condition["type"]: condition["status"] for condition in pod["status"].get("conditions", [])
+    }
     if conditions.get("Ready") == "True":
         return "ready"
     return "starting" if "nodeName" in pod["spec"] else "stored"

@@ -108,13 +108,13 @@ def test_a_pod_that_is_ready_waits_until_a_slice_lists_it(
     since = asking.state(demo)["seq"]
     scale(demo, kubectl, 2)
     ready = next(
-        one
-        for one in asking.records(demo, since)
-        if one["kind"] == "write"
-        and one["resource"] == "pods"
-        and one["namespace"] == "default"
-        and one["name"] not in others
-        and is_ready(one["object"])
+        record
+        for record in asking.records(demo, since)
+        if record["kind"] == "write"
+        and record["resource"] == "pods"
+        and record["namespace"] == "default"
+        and record["name"] not in others
+        and is_ready(record["object"])
     )
     name = ready["name"].rpartition("-")[2]
     sight = look(ROOMY, query=f"theme=light&lang=en&r={ready['rev']}")
@@ -149,7 +149,7 @@ def test_a_request_is_drawn_through_the_service_to_the_pod_that_answers(
     service.get_by_role("button", name="Send a request").click()
 
     sight.says(service.get_by_role("status"), re.compile(r"^\w+ on node-\d answered: 200$"))
-    (passed,) = [one for one in asking.records(demo, since) if one["kind"] == "stream"]
+    (passed,) = [record for record in asking.records(demo, since) if record["kind"] == "stream"]
     pod = passed["detail"]["to"].removesuffix(":80")
     node = pods(demo)[pod]["spec"]["nodeName"]
     sight.says(service.get_by_role("status"), f"{pod.rpartition('-')[2]} on {node}")
@@ -231,7 +231,9 @@ def pods(demo: Demo) -> dict[str, Any]:
 
 def is_ready(pod: dict[str, Any]) -> bool:
     conditions = pod["status"].get("conditions") or []
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def slices(demo: Demo) -> dict[str, Any]:
@@ -243,7 +245,7 @@ def slice_of(demo: Demo) -> dict[str, Any]:
 
 
 def addresses(demo: Demo) -> set[str]:
-    return {one["addresses"][0] for one in slice_of(demo).get("endpoints") or []}
+    return {endpoint["addresses"][0] for endpoint in slice_of(demo).get("endpoints") or []}
 
 
 def discs(sight: Sight) -> set[str]:

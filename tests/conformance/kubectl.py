@@ -61,7 +61,7 @@ class Kubectl:
     def bare(self) -> Kubectl:
         """The same program without any credential but what a flag says."""
         config = yaml.safe_load(self.config.read_text())
-        config["users"] = [{"name": one["name"], "user": {}} for one in config["users"]]
+        config["users"] = [{"name": user["name"], "user": {}} for user in config["users"]]
         bare = Kubectl(self.program, self.data_dir, self.home)
         bare.config = self.home / "bare"
         bare.config.write_text(yaml.safe_dump(config))
@@ -127,8 +127,8 @@ class Kubectl:
         """What `get` shows; an old program also shows the managed fields nobody asked for."""
         shown: dict[str, Any] = yaml.safe_load(self("get", *arguments, "-o", "json"))
         if "--show-managed-fields" not in arguments:
-            for one in (shown, *shown.get("items", ())):
-                one["metadata"].pop("managedFields", None)
+            for item in (shown, *shown.get("items", ())):
+                item["metadata"].pop("managedFields", None)
         return shown
 
     def until(self, true: Callable[[str], Any], *arguments: str) -> str:
@@ -153,7 +153,7 @@ class Kubectl:
 
 def programs() -> list[Path]:
     """Every kubectl on the PATH and beside where it really lies, the newest last."""
-    places = [Path(one) for one in os.get_exec_path()]
+    places = [Path(folder) for folder in os.get_exec_path()]
     found = shutil.which("kubectl")
     if found:
         places.append(Path(found).resolve().parent)

@@ -39,7 +39,7 @@ def test_pipelined_requests_are_answered_in_order(api: Api) -> None:
             for _ in paths:
                 seen.append(int(answers.readline().split()[1]))
                 heads = list(iter(answers.readline, b"\r\n"))
-                sizes = [one for one in heads if one.lower().startswith(b"content-length:")]
+                sizes = [head for head in heads if head.lower().startswith(b"content-length:")]
                 answers.read(int(sizes[0].split(b":")[1]))
     assert seen == [200, 200, 404, 200]
 

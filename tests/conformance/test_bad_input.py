@@ -146,7 +146,7 @@ def test_fields_that_are_unknown_or_doubled(api: Api) -> None:
         for mode, count in (("Warn", 1), ("Ignore", 0)):
             answer = api.post(f"{MAPS}?dryRun=All&fieldValidation={mode}", body)
             assert (answer.code, len(answer.warnings())) == (201, count)
-            assert all(one.startswith(f'299 - "{said} ') for one in answer.warnings())
+            assert all(warning.startswith(f'299 - "{said} ') for warning in answer.warnings())
 
 
 def test_a_warning_in_any_script_reaches_the_client(api: Api) -> None:

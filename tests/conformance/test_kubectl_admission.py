@@ -49,7 +49,7 @@ def respond(method: str, path: str, headers: dict[str, str], body: bytes) -> tup
         user = {"username": "ann", "groups": ["viewers"]}
         status = {"authenticated": True, "user": user} if good else {"authenticated": False}
     else:
-        images = [one["image"] for one in review["spec"].get("containers") or ()]
+        images = [container["image"] for container in review["spec"].get("containers") or ()]
         status = {"allowed": "bad:1" not in images, "reason": "bad:1 was recalled"}
     return 200, json.dumps({**review, "status": status}).encode()
 
@@ -272,7 +272,7 @@ def test_sample_webhooks_refuse_and_inject(guarded: Kubectl) -> None:
     containers = guarded.object("pod", "short", "-n", "default")["spec"]["containers"]
     assert len(containers) == 2
     # another plugin saw what the webhook added
-    assert {one["imagePullPolicy"] for one in containers} == {"Always"}
+    assert {container["imagePullPolicy"] for container in containers} == {"Always"}
     for name in ("name-length", "sidecar-injector"):
         guarded(
             "delete", "-f", str(WEBHOOKS / f"{name}.yaml"), "--wait=false", "--ignore-not-found"

@@ -80,7 +80,7 @@ def test_the_life_of_the_metrics_api(fresh: Kubectl) -> None:
 def test_the_product_api_says_how_the_server_was_built(cluster: Demo, kubectl: Kubectl) -> None:
     answer = cluster.get("/viz/v1/clusters/demo/startup")
     told = json.loads(answer.read())
-    assert [one["name"] for one in told["servers"]][-1] == "kube-aggregator"
+    assert [server["name"] for server in told["servers"]][-1] == "kube-aggregator"
     assert told["flags"]["client-ca-file"].endswith("pki/ca.crt")
     wanted = ["POST", "/apis/apps/v1/namespaces/{namespace}/deployments", "deployments.apps"]
     assert [*wanted, "kube-apiserver"] in told["table"]

@@ -83,7 +83,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             f"audit-policy-file={where / 'audit.yaml'}",
             f"audit-log-path={where / 'audit.log'}",
         ]
-        given = [part for one in arguments for part in ("--apiserver-arg", one)]
+        given = [part for argument in arguments for part in ("--apiserver-arg", argument)]
         with Demo(where / "data", "--speed", "max", *given, driver=REAL) as demo:
             admin = Kubectl(kubectls.newest(), demo.data_dir, where)
             api = Api(demo, where)
@@ -98,9 +98,9 @@ def test_a_policy_of_the_file_allows_what_no_role_does(lab: Lab) -> None:
 def test_the_webhook_is_asked_last_and_its_answers_count(lab: Lab) -> None:
     assert "kube-root-ca.crt" in lab.nobody("get", "configmaps")
     review = next(
-        one
-        for one in lab.asked
-        if one["spec"].get("resourceAttributes", {}).get("resource") == "configmaps"
+        item
+        for item in lab.asked
+        if item["spec"].get("resourceAttributes", {}).get("resource") == "configmaps"
     )
     assert review["apiVersion"] == "authorization.k8s.io/v1"
     assert review["spec"]["user"] == "nobody"
@@ -116,7 +116,7 @@ def test_the_webhook_is_asked_last_and_its_answers_count(lab: Lab) -> None:
     )
     count = len(lab.asked)
     lab.nobody("get", "configmaps")
-    listed = [one for one in lab.asked[count:] if "resourceAttributes" in one["spec"]]
+    listed = [item for item in lab.asked[count:] if "resourceAttributes" in item["spec"]]
     assert listed == []  # remembered
 
 
@@ -201,7 +201,9 @@ def test_the_audit_log_has_a_line_for_each_request_that_its_policy_wants(lab: La
     lab.nobody.fails("get", "nodes")
     events = [json.loads(line) for line in lab.log.read_text().splitlines()]
     made = next(
-        one for one in events if one["verb"] == "create" and one["objectRef"].get("name") == "seen"
+        event
+        for event in events
+        if event["verb"] == "create" and event["objectRef"].get("name") == "seen"
     )
     assert (made["kind"], made["apiVersion"], made["stage"]) == (
         "Event",
@@ -213,10 +215,10 @@ def test_the_audit_log_has_a_line_for_each_request_that_its_policy_wants(lab: La
     assert made["requestObject"]["data"] == made["responseObject"]["data"] == {"a": "1"}
     assert made["responseStatus"]["code"] == 201
     refused = next(
-        one
-        for one in events
-        if one["user"].get("username") == "nobody" and one["requestURI"].startswith(NODES)
+        event
+        for event in events
+        if event["user"].get("username") == "nobody" and event["requestURI"].startswith(NODES)
     )
     assert refused["level"] == "Metadata"
     assert refused["annotations"]["authorization.k8s.io/decision"] == "forbid"
-    assert {one["user"]["username"] for one in events} <= {"kubernetes-admin", "nobody"}
+    assert {event["user"]["username"] for event in events} <= {"kubernetes-admin", "nobody"}

@@ -110,10 +110,9 @@ def test_patches_of_three_types(kubectl: Kubectl) -> None:
     assert patch("merge", '{"metadata":{"labels":{"tier":"front"}}}') == done
     assert patch("json", '[{"op":"replace","path":"/spec/replicas","value":0}]') == done
     deployment = kubectl.object("deploy", "web")
-    assert [one["name"] for one in deployment["spec"]["template"]["spec"]["containers"]] == [
-        "side",
-        "web",
-    ]
+    assert [
+        container["name"] for container in deployment["spec"]["template"]["spec"]["containers"]
+    ] == ["side", "web"]
     assert deployment["spec"]["replicas"] == 0
     assert deployment["metadata"]["labels"] == {"app": "web", "tier": "front"}
     assert (

@@ -29,7 +29,7 @@ def test_typed_clients_are_answered_in_protobuf(
     assert (made.code, made.header("Content-Type")) == (201, PROTOBUF)
     revision = protobuf.decode(made.body)["metadata"]["resourceVersion"]
     listed = protobuf.decode(api.get(MAPS, Accept=PROTOBUF).body)
-    assert "proto" in [one["metadata"]["name"] for one in listed["items"]]
+    assert "proto" in [item["metadata"]["name"] for item in listed["items"]]
     refused = protobuf.decode(api.get(f"{MAPS}/none", Accept=PROTOBUF).body)
     assert (refused["kind"], refused["reason"]) == ("Status", "NotFound")
 

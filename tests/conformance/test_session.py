@@ -170,7 +170,7 @@ def test_the_replica_set_is_what_it_was_and_written_after_the_pod(
 
 def test_the_pod_is_the_sessions_with_dockers_names(pod: dict[str, Any]) -> None:
     was = yaml.safe_load((GOLDEN / "pod-1.22.yaml").read_text())
-    container, then = (one["status"]["containerStatuses"][0] for one in (pod, was))
+    container, then = (state["status"]["containerStatuses"][0] for state in (pod, was))
     assert re.fullmatch(r"docker://[0-9a-f]{64}", container["containerID"])
     assert container["image"] == then["image"] == "nginx:latest"
     assert container["imageID"] == then["imageID"]

@@ -61,7 +61,7 @@ def events(session: Session, name: str = "web") -> list[tuple[str, str, str]]:
     """(type, reason, message) of the pod's events in order of their first time."""
     found = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
     mine = [one for one in found if one["involvedObject"]["name"] == name]
-    return [(one["type"], one["reason"], one["message"]) for one in mine]
+    return [(event["type"], event["reason"], event["message"]) for event in mine]
 
 
 def patch(session: Session, path: str, body: dict[str, Any]) -> None:

@@ -162,9 +162,9 @@ def largest(session: Session, info: ResourceInfo, path: str, name: str) -> dict[
     types = session.cluster.context.types
     schema = types.schema(info.definition)
     made = {
-        one.name: _value(one, 0, ())
-        for one in schema.fields.values()
-        if one.name not in ("kind", "apiVersion", "metadata", "status")
+        field.name: _value(field, 0, ())
+        for field in schema.fields.values()
+        if field.name not in ("kind", "apiVersion", "metadata", "status")
     }
     given = GIVEN.get(f"{info.kind}.{info.group}") or GIVEN.get(info.kind, {})
     made = _over(made, given)
@@ -182,7 +182,7 @@ def largest(session: Session, info: ResourceInfo, path: str, name: str) -> dict[
         status = answer.json()
         causes = status.get("details", {}).get("causes", ()) if answer.status == 422 else ()
         # what is missing may be so only because of what is wrong beside it
-        wrong = [one for one in causes if one["reason"] != "FieldValueRequired"]
+        wrong = [cause for cause in causes if cause["reason"] != "FieldValueRequired"]
         if not (_dropped(made, wrong, given) or _dropped(made, causes, given)):
             raise Refused(f"{info.kind}: {status['message']}")
     raise Refused(f"{info.kind}: still refused after {ATTEMPTS_MAX} attempts")
@@ -229,7 +229,7 @@ def _over(made: Any, given: Any) -> Any:
 
 
 def _dropped(made: dict[str, Any], causes: Sequence[dict[str, Any]], given: Any) -> bool:
-    return sum(_drop(made, one["field"], given) for one in causes) > 0
+    return sum(_drop(made, cause["field"], given) for cause in causes) > 0
 
 
 def _drop(made: dict[str, Any], field: str, given: Any) -> bool:

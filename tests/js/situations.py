@@ -248,7 +248,7 @@ class Stage:
         return str(answer.json()["metadata"]["resourceVersion"])
 
     def make(self, *manifests: dict[str, Any]) -> None:
-        answers = self.session.apply("\n---\n".join(json.dumps(one) for one in manifests))
+        answers = self.session.apply("\n---\n".join(json.dumps(manifest) for manifest in manifests))
         self.session.settle()
         assert [answer.status for answer in answers] == [201] * len(manifests)
 

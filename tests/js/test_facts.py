@@ -115,7 +115,7 @@ def test_an_admission_plugin_more_is_asked_in_its_place(model: Any) -> None:
 
 def test_a_controller_more_has_a_lane_caches_and_an_upstream_file(model: Any) -> None:
     assert model["lanes"] == ["deployment", "replicaset", "endpointslice", "notes"]
-    assert [one["resource"] for one in model["caches"]] == ["configmaps", "secrets"]
+    assert [cache["resource"] for cache in model["caches"]] == ["configmaps", "secrets"]
     assert model["controller"]["source"].endswith(NotesController.source)
 
 
@@ -134,7 +134,7 @@ def test_a_kind_without_any_object_is_known_by_its_name(model: Any) -> None:
 
 
 def test_a_trace_that_begins_later_shows_the_names_that_are_in_its_records(tmp_path: Path) -> None:
-    records = [one for one in _record() if one["kind"] != "component"]
+    records = [record for record in _record() if record["kind"] != "component"]
     file = tmp_path / "records.json"
     file.write_text(json.dumps(_renumbered(records)))
 
@@ -221,12 +221,12 @@ def _renumbered(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     number[0] = 0
     return [
         {
-            **one,
-            "seq": number[one["seq"]],
-            "span": number.get(one["span"], 0),
-            **({"parent": number.get(one["parent"], 0)} if "parent" in one else {}),
+            **record,
+            "seq": number[record["seq"]],
+            "span": number.get(record["span"], 0),
+            **({"parent": number.get(record["parent"], 0)} if "parent" in record else {}),
         }
-        for one in records
+        for record in records
     ]
 
 

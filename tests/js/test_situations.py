@@ -42,4 +42,4 @@ def test_the_page_says_what_kubectl_prints(story: Callable[[Stage], None], tmp_p
 def test_every_situation_is_seen() -> None:
     assert len(SITUATIONS) >= 30
     told = Path(situations.__file__).read_text()
-    assert [one for one in SITUATIONS if told.count(f'"{one}"') < 2] == []
+    assert [situation for situation in SITUATIONS if told.count(f'"{situation}"') < 2] == []

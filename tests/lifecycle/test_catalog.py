@@ -23,7 +23,7 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
     images.check(plain)
     assert images.normalized(plain) == plain
     entry = ENTRIES[name]
-    kinds = {one.name: str(one.type) for one in dataclasses.fields(Image)}
+    kinds = {field.name: str(field.type) for field in dataclasses.fields(Image)}
     assert set(entry) <= {*kinds, "tags"} - {"name"}
     for key, value in entry.items():
         if key == "tags":
@@ -43,7 +43,7 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
             assert all(isinstance(one, str) for pair in value.items() for one in pair)
         elif key == "ports":
             assert set(value.values()) <= {
-                *(one.name for one in servers.SERVERS),
+                *(server.name for server in servers.SERVERS),
                 "kube-controller-manager",
                 "kube-scheduler",
                 "metrics-server",

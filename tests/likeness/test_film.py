@@ -49,17 +49,17 @@ def _requests(records: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
     users: dict[int, str] = {}
     asked: dict[int, dict[str, Any]] = {}
     out = []
-    for one in records:
-        if one["kind"] == "request":
-            asked[one["seq"]] = one
-        elif one["kind"] == "gate" and one["gate"] == "authentication":
-            users[one["span"]] = one["detail"]["user"]["name"].removeprefix(ACCOUNTS)
-        elif one["kind"] == "response" and one["span"] in users:
-            request = asked[one["span"]]
+    for record in records:
+        if record["kind"] == "request":
+            asked[record["seq"]] = record
+        elif record["kind"] == "gate" and record["gate"] == "authentication":
+            users[record["span"]] = record["detail"]["user"]["name"].removeprefix(ACCOUNTS)
+        elif record["kind"] == "response" and record["span"] in users:
+            request = asked[record["span"]]
             resource = "/".join(filter(None, (request["resource"], request["subresource"])))
-            line = f"{request['verb']} {resource} {one['code']}"
+            line = f"{request['verb']} {resource} {record['code']}"
             if request["verb"] != "watch" and "leases" not in resource:
-                out.append((users[one["span"]], line))
+                out.append((users[record["span"]], line))
     return out
 
 

@@ -76,16 +76,21 @@ def test_a_kubelet_sends_what_the_real_one_sent(path: pathlib.Path) -> None:
         for word, argument in step.items():
             STEPS[word](session, argument)
     sent = [
-        one
-        for one in recording.sent
-        if one.who == KUBELET and one.namespace == "default" and "events" not in one.line
+        request
+        for request in recording.sent
+        if request.who == KUBELET
+        and request.namespace == "default"
+        and "events" not in request.line
     ]
     for pod, wanted in story["pods"].items():
-        _compare(pod, wanted, [one for one in sent if _about(one) == pod])
-    reads = {_line(one) for one in sent if not _about(one)}
+        _compare(pod, wanted, [request for request in sent if _about(request) == pod])
+    reads = {_line(request) for request in sent if not _about(request)}
     assert sorted(reads) == sorted(story["reads"])
     events = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
-    told = [f"{one['type']} {one['reason']} {one.get('count')} {one['message']}" for one in events]
+    told = [
+        f"{event['type']} {event['reason']} {event.get('count')} {event['message']}"
+        for event in events
+    ]
     assert set(story.get("events", ())) <= set(told)
 
 
@@ -102,11 +107,11 @@ def test_a_kubelet_registers_its_node_as_the_real_one_does(monkeypatch: Any) -> 
     podlab.cluster(nodes=1)
     wanted = yaml.safe_load((STORIES_OF_NODES / "registration.yaml").read_text())["node-1"]
     sent = [
-        one
-        for one in recordings[0].sent
-        if one.who == KUBELET and one.name == "node-1" and "events" not in one.line
+        request
+        for request in recordings[0].sent
+        if request.who == KUBELET and request.name == "node-1" and "events" not in request.line
     ]
-    _compare("node-1", wanted, [replace(one, line=_line(one)) for one in sent])
+    _compare("node-1", wanted, [replace(request, line=_line(request)) for request in sent])
 
 
 def _compare(pod: str, wanted: list[Any], sent: list[Sent]) -> None:

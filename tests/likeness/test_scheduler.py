@@ -38,7 +38,11 @@ def world() -> World:
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_each_pod_is_decided_as_the_real_scheduler_decided(world: World, group: int) -> None:
-    found = [one for recorded in worlds()[group::GROUPS] for one in differences(world, recorded)]
+    found = [
+        difference
+        for recorded in worlds()[group::GROUPS]
+        for difference in differences(world, recorded)
+    ]
     assert found == []
 
 

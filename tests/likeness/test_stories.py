@@ -32,20 +32,20 @@ def test_each_component_sends_what_the_real_one_sent(
         component = who.removesuffix(" by object").removesuffix(" among others")
         lines = [_line(one) for one in wanted]
         sent = [
-            one
-            for one in stage.sent
-            if (one.who == component or (component == "everybody" and one.who != ADMIN))
-            and (_resource(one) not in EVENTS or _names_events(lines))
+            request
+            for request in stage.sent
+            if (request.who == component or (component == "everybody" and request.who != ADMIN))
+            and (_resource(request) not in EVENTS or _names_events(lines))
         ]
         if not any(" 409" in line for line in lines):
             sent = _without_conflicts(sent)
         if who.endswith(" by object"):
             _compare_by_object(component, wanted, sent)
         elif who.endswith(" among others"):
-            rest = iter(one.line for one in sent)
+            rest = iter(request.line for request in sent)
             assert all(line in rest for line in lines), (component, sent)
         else:
-            assert [one.line for one in sent] == lines, component
+            assert [request.line for request in sent] == lines, component
             _compare_bodies(component, wanted, sent)
     stage.assert_no_slips()
 
@@ -72,13 +72,13 @@ def _without_conflicts(sent: list[Sent]) -> list[Sent]:
     """Whether two writers of one object meet is a matter of moments, on the real one too: a write
     that met a conflict is left out, with the read before the next try."""
     kept, again = [], set()
-    for one in sent:
-        if one.line.endswith(" 409"):
-            again.add(one.about)
-        elif one.about in again and one.line.startswith("get "):
-            again.remove(one.about)
+    for request in sent:
+        if request.line.endswith(" 409"):
+            again.add(request.about)
+        elif request.about in again and request.line.startswith("get "):
+            again.remove(request.about)
         else:
-            kept.append(one)
+            kept.append(request)
     return kept
 
 
@@ -93,8 +93,8 @@ def _compare_by_object(who: str, wanted: list[Any], sent: list[Sent]) -> None:
     """Where many workers act at once, only the order of requests about one object is certain; what
     is wanted are then sequences, separated by commas, one for each object."""
     by_object: dict[tuple[str, str], list[str]] = {}
-    for one in sent:
-        by_object.setdefault(one.about, []).append(one.line)
+    for request in sent:
+        by_object.setdefault(request.about, []).append(request.line)
     got = sorted(", ".join(lines) for lines in by_object.values())
     assert got == sorted(wanted), who
 
@@ -105,7 +105,7 @@ def test_components_call_themselves_what_the_real_ones_do(
     """Recorded: kube-controller-manager/v1.33.4 (linux/amd64) kubernetes/<commit>/<account>."""
     stage = restored(inputs, booted, scheduler=True)
     stage.tell([{"node": "node-1"}, {"create": deployment(replicas=1)}, {"run": 2}])
-    agents = {one.who: one.agent for one in stage.sent}
+    agents = {request.who: request.agent for request in stage.sent}
     build = r"v1\.33\.\d+ \(linux/amd64\) kubernetes/[0-9a-f]{7}"
     account = "system:serviceaccount:kube-system:deployment-controller"
     assert re.fullmatch(

@@ -45,7 +45,7 @@ def main() -> int:
         totals["watch events"] += len(run.events)
         for history in run.operations.values():
             totals["acknowledged writes"] += sum(
-                one.outcome == lin.OK and one.kind != lin.GET for one in history
+                operation.outcome == lin.OK and operation.kind != lin.GET for operation in history
             )
         for problem in found:
             sys.stdout.write(f"seed {seed}: {problem}\n")

@@ -327,20 +327,20 @@ class Run:
         seen = {(event.key, event.value): event for event in events if event.type != "DELETED"}
         deletes = [event.key for event in events if event.type == "DELETED"]
         for key, history in self.operations.items():
-            acknowledged = [one for one in history if one.outcome == lin.OK]
-            for one in acknowledged:
-                told = seen.get((key, one.value))
-                if one.kind != lin.DELETE and (told is None or told.revision != one.revision):
-                    found.append(f"acknowledged or read and not seen: {key} {one}, but {told}")
-            gone = sum(one.kind == lin.DELETE for one in acknowledged)
-            maybe = gone + sum(one[2:4] == (lin.DELETE, lin.UNKNOWN) for one in history)
+            acknowledged = [operation for operation in history if operation.outcome == lin.OK]
+            for write in acknowledged:
+                told = seen.get((key, write.value))
+                if write.kind != lin.DELETE and (told is None or told.revision != write.revision):
+                    found.append(f"acknowledged or read and not seen: {key} {write}, but {told}")
+            gone = sum(write.kind == lin.DELETE for write in acknowledged)
+            maybe = gone + sum(operation[2:4] == (lin.DELETE, lin.UNKNOWN) for operation in history)
             if not gone <= deletes.count(key) <= maybe:
                 found.append(f"{gone} to {maybe} deletes of {key}, seen {deletes.count(key)}")
         written = {
-            (key, one.value)
+            (key, operation.value)
             for key, history in self.operations.items()
-            for one in history
-            if one.outcome in (lin.OK, lin.UNKNOWN)
+            for operation in history
+            if operation.outcome in (lin.OK, lin.UNKNOWN)
         }
         found += [
             f"seen, but written by nobody: {seen[one]}" for one in sorted(set(seen) - written)

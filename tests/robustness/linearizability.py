@@ -30,7 +30,9 @@ class Operation(NamedTuple):
 
 
 def is_linearizable(history: Sequence[Operation]) -> bool:
-    operations = sorted(one for one in history if one.kind != GET or one.outcome != UNKNOWN)
+    operations = sorted(
+        operation for operation in history if operation.kind != GET or operation.outcome != UNKNOWN
+    )
     known = sum(1 << n for n, one in enumerate(operations) if one.outcome != UNKNOWN)
     seen: set[tuple[int, Any]] = set()
     stack: list[tuple[int, str | None]] = [(0, None)]  # what took effect, the value then

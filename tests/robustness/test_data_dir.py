@@ -62,7 +62,7 @@ def names(data_dir: Path, where: Path) -> set[str]:
     """The config maps that a demo finds."""
     with Demo(data_dir, "--nodes", "1", driver=REAL) as demo:
         listed = Api(demo, where).get(CONFIGMAPS).json["items"]
-    return {one["metadata"]["name"] for one in listed} & {"early", "late"}
+    return {item["metadata"]["name"] for item in listed} & {"early", "late"}
 
 
 def cut(data: Path) -> None:

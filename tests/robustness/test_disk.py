@@ -72,7 +72,7 @@ def test_writes_are_refused_in_words_while_reads_and_watches_go_on(
         listed = api.get(CONFIGMAPS).json
         watched = api.get(f"{CONFIGMAPS}?watch=1&timeoutSeconds=1&resourceVersion=0")
         assert f"{name}-before" in watched.body.decode()
-        assert f"{name}-refused" not in {one["metadata"]["name"] for one in listed["items"]}
+        assert f"{name}-refused" not in {item["metadata"]["name"] for item in listed["items"]}
     finally:
         broken.heal()
     until(lambda: api.post(CONFIGMAPS, configmap(f"{name}-after")), 201)
@@ -104,4 +104,4 @@ def test_the_end_leaves_no_log_beside_the_database(tmp_path: Path) -> None:
     with Demo(tmp_path / "data", "--nodes", "1", driver=REAL) as demo:
         demo.process.terminate()
         assert demo.errors() == ""
-    assert [one.name for one in (tmp_path / "data").glob("store*")] == ["store.sqlite3"]
+    assert [path.name for path in (tmp_path / "data").glob("store*")] == ["store.sqlite3"]

@@ -93,7 +93,7 @@ def test_reads_and_lists_say_which_object_cannot_be_read(gated: Session) -> None
     assert (status["code"], status["reason"]) == (500, "StorageReadError")
     assert status["message"] == "failed to read one or more configmaps from the storage"
     assert (status["details"]["name"], status["details"]["kind"]) == ("list", "configmaps")
-    assert [one["field"] for one in status["details"]["causes"]] == [SEEN]
+    assert [cause["field"] for cause in status["details"]["causes"]] == [SEEN]
     assert gated.request("GET", f"{MAPS}/whole").status == 200
     assert gated.request("DELETE", f"{MAPS}/broken").status == 500
 

@@ -70,7 +70,7 @@ class Client:
     def has_all(self) -> bool:
         """Whether each acknowledged object is there, as the one it was."""
         for path in {path for path, _ in self.acknowledged}:
-            there = {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.items(path)}
+            there = {item["metadata"]["name"]: item["metadata"]["uid"] for item in self.items(path)}
             for (asked, name), uid in self.acknowledged.items():
                 assert asked != path or there.get(name) == uid, f"{name} was lost"
         return True
@@ -93,7 +93,7 @@ def runs(client: Client, count: int) -> Callable[[], bool]:
     def true() -> bool:
         if client.items(f"{PODS}?fieldSelector=status.phase!=Running&limit=1"):
             return False
-        phases = [one["status"].get("phase") for one in client.items(PODS)]
+        phases = [pod["status"].get("phase") for pod in client.items(PODS)]
         return len(phases) == count and set(phases) == {"Running"}
 
     return true
@@ -109,8 +109,8 @@ def kill(*pids: int) -> None:
 def has_its_own_pods(client: Client) -> bool:
     """Whether the cluster's own pods run; before that they preempt others on the first node."""
     of = "/apis/apps/v1/namespaces/kube-system"
-    ready = [one["status"].get("readyReplicas") for one in client.items(f"{of}/deployments")]
-    proxies = [one["status"].get("numberReady") for one in client.items(f"{of}/daemonsets")]
+    ready = [item["status"].get("readyReplicas") for item in client.items(f"{of}/deployments")]
+    proxies = [item["status"].get("numberReady") for item in client.items(f"{of}/daemonsets")]
     return bool(ready) and all(ready) and proxies == [NODES]
 
 
@@ -139,14 +139,17 @@ def test_kill_while_300_pods_start(start: Callable[[], Demo], tmp_path: Path, wh
     until(runs(client, 280 + singles), f"not all of {280 + singles} pods run")
     assert client.has_all()
     owners = [
-        one["metadata"]["ownerReferences"][0]["name"]
-        for one in client.items(PODS)
-        if "ownerReferences" in one["metadata"]
+        pod["metadata"]["ownerReferences"][0]["name"]
+        for pod in client.items(PODS)
+        if "ownerReferences" in pod["metadata"]
     ]
-    sets = {one["metadata"]["name"]: one["status"]["readyReplicas"] for one in client.items(SETS)}
+    sets = {
+        replica_set["metadata"]["name"]: replica_set["status"]["readyReplicas"]
+        for replica_set in client.items(SETS)
+    }
     assert {name: owners.count(name) for name in owners} == sets
     assert set(sets.values()) == {140}
-    addresses = [one["status"]["podIP"] for one in client.items(PODS)]
+    addresses = [pod["status"]["podIP"] for pod in client.items(PODS)]
     assert len(set(addresses)) == len(addresses)
 
 
@@ -194,10 +197,12 @@ def roll_out(client: Client, number: int) -> bool:
 def is_rolled_out(client: Client, image: str) -> bool:
     """Whether every replica set but the newest is empty, and that has exactly what is wanted."""
     wanted = {
-        one["spec"]["template"]["spec"]["containers"][0]["image"]: one["status"].get("replicas", 0)
-        for one in client.items(SETS)
+        replica_set["spec"]["template"]["spec"]["containers"][0]["image"]: replica_set[
+            "status"
+        ].get("replicas", 0)
+        for replica_set in client.items(SETS)
     }
-    images = [one["spec"]["containers"][0]["image"] for one in client.items(PODS)]
+    images = [pod["spec"]["containers"][0]["image"] for pod in client.items(PODS)]
     return {key: count for key, count in wanted.items() if count} == {image: 30} and (
         images == [image] * 30
     )

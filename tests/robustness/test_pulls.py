@@ -39,7 +39,7 @@ def test_pods_on_any_node_get_their_image_while_those_of_a_full_class_pull_their
         for number in range(120)
     ]
     let_pass(session, ATTACK_SECONDS)
-    assert {one.status for one in sent} == {201, 403}
+    assert {answer.status for answer in sent} == {201, 403}
     for node in NODES:
         body = making.pod(f"on-{node}", nodeSelector={"kubernetes.io/hostname": node})
         assert session.request("POST", PODS, body, settle=False).status == 201

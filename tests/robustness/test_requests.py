@@ -47,7 +47,7 @@ def policy(expressions: list[str]) -> dict[str, Any]:
         "metadata": {"name": "costly"},
         "spec": {
             "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": one} for one in expressions],
+            "validations": [{"expression": expression} for expression in expressions],
         },
     }
 
@@ -170,7 +170,7 @@ def test_not_all_that_wait_are_under_way_at_once() -> None:
         offered(session, "student", f"{number}", order)
     session.settle()
     sides = {"request": 1, "response": -1}
-    told = [sides.get(one["kind"], 0) for one in session.records() if one["seq"] > mark]
+    told = [sides.get(record["kind"], 0) for record in session.records() if record["seq"] > mark]
     assert max(itertools.accumulate(told)) == clusterhost.UNDER_WAY_MAX
     assert len(order) == 3 * clusterhost.UNDER_WAY_MAX
 

@@ -50,7 +50,7 @@ class Planted:
 
         def caught(**how: Any) -> list[Any]:
             messages = commit(**how)
-            self.live += [one[4] for one in messages if one[0] == "trace"]
+            self.live += [message[4] for message in messages if message[0] == "trace"]
             return messages
 
         self.session.host.commit = caught  # type: ignore[method-assign]
@@ -123,9 +123,9 @@ def test_neither_the_feed_nor_saved_records_hold_a_value(planted: Planted) -> No
     kept = storage.read_bytes(planted.session.backend, 1, 10**9, 10**9)[0]
     assert planted.seen(kept) == []
     assert planted.seen(orjson.dumps(planted.session.records())) == []
-    writes = [one for one in planted.session.records() if one.get("resource") == "secrets"]
-    objects = [one["object"] for one in writes if one["kind"] == "write"]
-    assert {"x": "<masked>"} in [one.get("data") for one in objects]
+    writes = [record for record in planted.session.records() if record.get("resource") == "secrets"]
+    objects = [write["object"] for write in writes if write["kind"] == "write"]
+    assert {"x": "<masked>"} in [item.get("data") for item in objects]
 
 
 def test_the_objects_that_the_page_shows_hold_no_value(planted: Planted) -> None:
@@ -139,10 +139,12 @@ def test_the_objects_that_the_page_shows_hold_no_value(planted: Planted) -> None
 
 def test_the_forms_of_requests_hold_no_value(planted: Planted) -> None:
     records = planted.session.records()
-    asked = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]]
+    asked = [
+        record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+    ]
     forms = [planted.ask("forms", seq=seq) for seq in asked]
     assert planted.seen(b"".join(forms)) == []
-    assert any(b"<masked>" in one for one in forms)
+    assert any(b"<masked>" in form for form in forms)
 
 
 @pytest.mark.parametrize("how", ["simple", "json", "fields", "protobuf", "simple --hex"])

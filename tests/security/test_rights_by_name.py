@@ -96,7 +96,7 @@ def routes(info: ResourceInfo, queries: tuple[str, ...] = QUERIES) -> Iterator[s
 
 def others(session: Session) -> dict[str, Entry]:
     entries = session.cluster.store.range("/registry/").entries
-    return {one.key: one for one in entries if one.key.endswith(f"/{OTHER}")}
+    return {entry.key: entry for entry in entries if entry.key.endswith(f"/{OTHER}")}
 
 
 def read(answer: Answer) -> bool:

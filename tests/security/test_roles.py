@@ -40,7 +40,7 @@ def sockets() -> list[str]:
     """The pattern of every WebSocket but those that are refused before they open."""
     router = lifecycle.asgi.application.application_mapping["websocket"]
     assert isinstance(router, URLRouter)
-    return [str(one.pattern) for one in router.routes][:-1]
+    return [str(route.pattern) for route in router.routes][:-1]
 
 
 def methods_of(callback: Any) -> set[str]:

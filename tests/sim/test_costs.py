@@ -43,10 +43,12 @@ def measure() -> dict[str, float]:
     body["spec"]["replicas"] = PODS
     assert session.request("POST", DEPLOYMENTS, body).status == 201
     session.wait(30)
-    pods = [one for one in cluster.cache.list("pods") if one["metadata"]["namespace"] == "default"]
-    assert [one["status"]["phase"] for one in pods] == ["Running"] * PODS
-    segments = [zlib.decompress(one.data) for one in session.backend.segments(before[0] + 1, 10**9)]
-    requests = sum(one.count(b'"kind":"request"') for one in segments)
+    pods = [pod for pod in cluster.cache.list("pods") if pod["metadata"]["namespace"] == "default"]
+    assert [pod["status"]["phase"] for pod in pods] == ["Running"] * PODS
+    segments = [
+        zlib.decompress(segment.data) for segment in session.backend.segments(before[0] + 1, 10**9)
+    ]
+    requests = sum(segment.count(b'"kind":"request"') for segment in segments)
     after = recorder.seq, cluster.store.revision, kernel.steps, host.commits
     records, revisions, steps, commits = (new - old for new, old in zip(after, before, strict=True))
     per_pod = {

@@ -87,9 +87,9 @@ def test_pausing_and_stepping_change_nothing_but_the_control_records(replicas: i
             session.settle()
         keep = ("t", "kind", "rev", "gate", "verdict", "name", "said")
         return [
-            tuple(one.get(name) for name in keep)
-            for one in session.records()
-            if one["kind"] not in ("held", "control", "clock")
+            tuple(record.get(name) for name in keep)
+            for record in session.records()
+            if record["kind"] not in ("held", "control", "clock")
         ]
 
     assert happened(stepped=True) == happened(stepped=False)

@@ -63,11 +63,11 @@ def test_what_a_reconcile_tells_of_its_look_ups_is_what_the_caches_were_asked(as
     session.wait(10)
 
     records = session.records()
-    works = {one["seq"]: one["component"] for one in records if one["kind"] == "work"}
+    works = {record["seq"]: record["component"] for record in records if record["kind"] == "work"}
     told = {
-        one["span"]: {(what[0], what[1]): what[2:] for what in one["looked"]}
-        for one in records
-        if one["kind"] == "done" and "looked" in one
+        record["span"]: {(what[0], what[1]): what[2:] for what in record["looked"]}
+        for record in records
+        if record["kind"] == "done" and "looked" in record
     }
     assert told == {span: dict(asked.get(span, {})) for span in told}
     assert {"deployment", "replicaset", "endpointslice"} <= {works[span] for span in told}

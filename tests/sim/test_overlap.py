@@ -62,7 +62,7 @@ def test_the_first_pod_is_bound_while_the_second_is_being_created(
     second = [one for one in found if (one["verb"], one["resource"]) == ("create", "pods")][2:4]
     [bound, *_] = begun(found, "create", "pods", "binding")
     assert second[0]["t"] <= bound <= second[0]["end"]
-    edges = sorted([(one["t"], 1) for one in found] + [(one["end"], -1) for one in found])
+    edges = sorted([(record["t"], 1) for record in found] + [(one["end"], -1) for one in found])
     most = now = 0
     for _, change in edges:
         now += change
@@ -133,8 +133,8 @@ def test_writes_that_come_while_a_batch_is_synced_go_with_the_next(
     ]
     first, others = gates[0], gates[1:4]
     assert "waited" not in first["detail"]
-    assert {one["t"] - first["t"] for one in others} == {wal.SYNC}
-    assert all(0 < one["detail"]["waited"] <= wal.SYNC for one in others)
+    assert {other["t"] - first["t"] for other in others} == {wal.SYNC}
+    assert all(0 < other["detail"]["waited"] <= wal.SYNC for other in others)
 
 
 def test_a_controller_creates_thirty_at_once_and_then_twenty_a_second(

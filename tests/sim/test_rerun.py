@@ -137,7 +137,7 @@ def test_a_run_beside_the_wall_clock_is_repeated_to_the_byte(speed: float, seed:
             world.send("POST", PODS, builders.pod(f"p-{burst}-{number}"))
             world.send("GET", PODS)
     world.run(3)
-    assert {one.status for one in world.answers} == {200, 201}
+    assert {answer.status for answer in world.answers} == {200, 201}
     assert same(world, world.again())
     assert world.again().kernel.quarantined == {b"container x"}
     for seq in (2, 700, world.cluster.recorder.seq // 2):

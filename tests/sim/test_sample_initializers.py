@@ -46,7 +46,7 @@ def web(**container: Any) -> dict[str, Any]:
 def test_a_pod_that_exposes_port_80_gets_a_sidecar_and_no_other(session: Session) -> None:
     status, got = made(session, PODS, web(ports=[{"containerPort": 80}]))
     assert status == 201
-    assert [one["name"] for one in got["spec"]["containers"]] == ["main", "sidecar"]
+    assert [container["name"] for container in got["spec"]["containers"]] == ["main", "sidecar"]
     assert "initializers" not in got["metadata"]
     status, other = made(session, PODS, {**pod("other")})
     assert (status, len(other["spec"]["containers"])) == (201, 1)
@@ -59,9 +59,9 @@ def test_pods_of_the_namespace_test_get_a_volume_with_the_certificate(session: S
     assert made(session, "/api/v1/namespaces", space)[0] == 201
     status, got = made(session, "/api/v1/namespaces/test/pods", web())
     assert status == 201
-    assert "certificate" in [one["name"] for one in got["spec"]["volumes"]]
+    assert "certificate" in [volume["name"] for volume in got["spec"]["volumes"]]
     mounts = got["spec"]["containers"][0]["volumeMounts"]
-    assert "/etc/test-certificate" in [one["mountPath"] for one in mounts]
+    assert "/etc/test-certificate" in [mount["mountPath"] for mount in mounts]
 
 
 @pytest.mark.parametrize(("password", "code"), [("short", 422), ("x" * 20, 201)])

@@ -53,11 +53,11 @@ def test_a_pod_that_asks_for_it_runs_with_a_sidecar(session: Session) -> None:
     assert session.request("POST", PODS, made).status == 201
     assert session.request("POST", PODS, pod("plain")).status == 201
     found = session.request("GET", f"{PODS}/web").json()
-    names = [one["name"] for one in found["spec"]["containers"]]
+    names = [container["name"] for container in found["spec"]["containers"]]
     assert names == ["main", "sidecar"]
     assert found["metadata"]["annotations"][samplewebhooks.MARK] == "injected"
     assert found["status"]["phase"] == "Running"
-    assert all(one["ready"] for one in found["status"]["containerStatuses"])
+    assert all(status["ready"] for status in found["status"]["containerStatuses"])
     assert len(session.request("GET", f"{PODS}/plain").json()["spec"]["containers"]) == 1
 
 

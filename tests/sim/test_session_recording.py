@@ -72,7 +72,7 @@ def test_the_same_run_gives_the_same_offsets_today(bundled: Trace, again: Trace)
 def test_the_request_of_the_recording_is_kubectls(bundled: Trace) -> None:
     """The query and the headers are in no record: the script beside the file has them."""
     sent = [one for one in bundled[1] if one["kind"] == "request" and one["outside"]]
-    assert [(one["client"], one["verb"], one["path"]) for one in sent] == [
+    assert [(request["client"], request["verb"], request["path"]) for request in sent] == [
         (KUBECTL, "get", "/openapi/v2"),
         (KUBECTL, "create", "/apis/apps/v1/namespaces/default/deployments"),
     ]
@@ -96,7 +96,7 @@ def offsets(header: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, 
         for one in behind
         if one["kind"] == "kubelet" and "nginx-deployment" in one["pod"]
     }
-    ready = next(one for one in writes if _is_ready(one))
+    ready = next(write for write in writes if _is_ready(write))
     conditions = {
         each["type"]: each["lastTransitionTime"] for each in ready["object"]["status"]["conditions"]
     }
@@ -108,7 +108,7 @@ def offsets(header: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, 
         "answer": second(answer),
         "replica set": second(_created(writes, "replicasets.apps")),
         "pod": second(_created(writes, "pods")),
-        "scheduled": second(next(one for one in writes if one["subresource"] == "binding")),
+        "scheduled": second(next(write for write in writes if write["subresource"] == "binding")),
         "started": second(steps["sandbox", "begin"]),
         "running": second(steps["container", "end"]),
         "ready": second(ready),
@@ -117,11 +117,15 @@ def offsets(header: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, 
 
 
 def _created(writes: list[dict[str, Any]], resource: str) -> dict[str, Any]:
-    return next(one for one in writes if one["op"] == "create" and one["resource"] == resource)
+    return next(
+        write for write in writes if write["op"] == "create" and write["resource"] == resource
+    )
 
 
 def _is_ready(write: dict[str, Any]) -> bool:
     if write["resource"] != "pods" or "nginx-deployment" not in write["name"]:
         return False
     conditions = write["object"]["status"].get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )

@@ -21,7 +21,7 @@ class Step:
     def __init__(self, task: str, records: list[dict[str, Any]]) -> None:
         self.task = task
         self.records = len(records)
-        self.requests = sum(one["kind"] == "request" for one in records)
+        self.requests = sum(record["kind"] == "request" for record in records)
 
 
 @pytest.fixture(scope="module")

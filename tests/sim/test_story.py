@@ -42,13 +42,15 @@ def pods(session: Session) -> list[dict[str, Any]]:
 def test_a_deployment_of_three_brings_three_pods_to_running(run: Session) -> None:
     found = pods(run)
     assert [pod["status"]["phase"] for pod in found] == ["Running"] * 3
-    conditions = {one["type"]: one["status"] for one in found[0]["status"]["conditions"]}
+    conditions = {
+        condition["type"]: condition["status"] for condition in found[0]["status"]["conditions"]
+    }
     assert set(conditions.values()) == {"True"} and len(conditions) == 5
 
 
 def test_the_replica_set_has_the_name_a_real_cluster_gives_it(run: Session) -> None:
     answer = run.request("GET", "/apis/apps/v1/namespaces/default/replicasets")
-    assert [one["metadata"]["name"] for one in answer.json()["items"]] == ["nginx-5869d7778c"]
+    assert [item["metadata"]["name"] for item in answer.json()["items"]] == ["nginx-5869d7778c"]
 
 
 def test_the_three_pods_are_spread_over_the_three_nodes(run: Session) -> None:
@@ -75,10 +77,14 @@ def test_every_write_request_passes_the_eleven_gates_in_order(
     run: Session, records: list[dict[str, Any]]
 ) -> None:
     request = next(
-        one for one in records if one["kind"] == "request" and one["path"] == DEPLOYMENTS
+        record
+        for record in records
+        if record["kind"] == "request" and record["path"] == DEPLOYMENTS
     )
     gates = [
-        one["gate"] for one in records if one["kind"] == "gate" and one["span"] == request["seq"]
+        record["gate"]
+        for record in records
+        if record["kind"] == "gate" and record["span"] == request["seq"]
     ]
     assert gates == [
         "authentication",
@@ -99,20 +105,20 @@ def test_the_service_account_plugin_is_told_with_the_patch_it_made(
     records: list[dict[str, Any]],
 ) -> None:
     created = next(
-        one
-        for one in records
-        if one["kind"] == "request"
-        and one["resource"] == "pods"
-        and one["verb"] == "create"
-        and not one["subresource"]
+        record
+        for record in records
+        if record["kind"] == "request"
+        and record["resource"] == "pods"
+        and record["verb"] == "create"
+        and not record["subresource"]
     )
     plugin = next(
-        one
-        for one in records
-        if one["kind"] == "plugin"
-        and one["span"] == created["seq"]
-        and one["plugin"] == "ServiceAccount"
-        and one["phase"] == "mutating"
+        record
+        for record in records
+        if record["kind"] == "plugin"
+        and record["span"] == created["seq"]
+        and record["plugin"] == "ServiceAccount"
+        and record["phase"] == "mutating"
     )
     assert plugin["verdict"] == "change"
     assert any(op["path"].startswith("/spec/volumes") for op in plugin["ops"])
@@ -121,8 +127,8 @@ def test_the_service_account_plugin_is_told_with_the_patch_it_made(
 
 def chain_back(records: list[dict[str, Any]], revision: int) -> list[str]:
     """From a revision back to what caused it, as `component or client` names."""
-    by_seq = {one["seq"]: one for one in records}
-    writes = {one["rev"]: one for one in records if one["kind"] == "write"}
+    by_seq = {record["seq"]: record for record in records}
+    writes = {record["rev"]: record for record in records if record["kind"] == "write"}
     names: list[str] = []
     while revision:
         request = by_seq[writes[revision]["span"]]
@@ -138,11 +144,11 @@ def test_the_running_container_leads_back_to_the_command(
     run: Session, records: list[dict[str, Any]]
 ) -> None:
     running = next(
-        one["rev"]
-        for one in records
-        if one["kind"] == "write"
-        and one["resource"] == "pods"
-        and one["object"]["status"]["phase"] == "Running"
+        record["rev"]
+        for record in records
+        if record["kind"] == "write"
+        and record["resource"] == "pods"
+        and record["object"]["status"]["phase"] == "Running"
     )
     chain = chain_back(records, running)
     assert chain[0].startswith("kubelet/node-") and chain[0].endswith("patch pods")
@@ -287,19 +293,25 @@ def test_workers_begin_only_once_their_caches_are_synced(records: list[dict[str,
 
 
 def test_the_scheduler_tells_filters_scores_and_its_choice(records: list[dict[str, Any]]) -> None:
-    work = next(one for one in records if one["kind"] == "work" and one["component"] == "scheduler")
+    work = next(
+        record
+        for record in records
+        if record["kind"] == "work" and record["component"] == "scheduler"
+    )
     phases = [
-        one["phase"] for one in records if one["kind"] == "schedule" and one["span"] == work["seq"]
+        record["phase"]
+        for record in records
+        if record["kind"] == "schedule" and record["span"] == work["seq"]
     ]
     assert phases == ["filter", "score", "select", "bind"]
 
 
 def test_the_kubelet_tells_its_steps_in_the_real_order(records: list[dict[str, Any]]) -> None:
-    pod = next(one["pod"] for one in records if one["kind"] == "kubelet")
+    pod = next(record["pod"] for record in records if record["kind"] == "kubelet")
     ends = [
-        one["step"]
-        for one in records
-        if one["kind"] == "kubelet" and one["pod"] == pod and one["state"] == "end"
+        record["step"]
+        for record in records
+        if record["kind"] == "kubelet" and record["pod"] == pod and record["state"] == "end"
     ]
     assert ends == ["volumes", "sandbox", "network", "image", "container", "ready"]
 
@@ -307,7 +319,7 @@ def test_the_kubelet_tells_its_steps_in_the_real_order(records: list[dict[str, A
 def test_records_are_numbered_without_gaps_and_time_never_goes_back(
     records: list[dict[str, Any]],
 ) -> None:
-    assert [one["seq"] for one in records] == list(range(1, len(records) + 1))
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
     assert all(a["t"] <= b["t"] for a, b in itertools.pairwise(records))
 
 
@@ -329,14 +341,14 @@ def test_a_student_is_refused_elsewhere_and_the_trace_shows_the_rules_looked_at(
         'in API group "apps" in the namespace "default"'
     )
     gate = next(
-        one
-        for one in session.records()
-        if one["kind"] == "gate"
-        and one["gate"] == "authorization"
-        and one["verdict"] == "deny"
-        and "student" in one["detail"]["message"]
+        record
+        for record in session.records()
+        if record["kind"] == "gate"
+        and record["gate"] == "authorization"
+        and record["verdict"] == "deny"
+        and "student" in record["detail"]["message"]
     )
-    rbac = next(one for one in gate["detail"]["tries"] if one["name"] == "RBAC")
+    rbac = next(attempt for attempt in gate["detail"]["tries"] if attempt["name"] == "RBAC")
     assert rbac["detail"]["bindings"] and rbac["detail"]["smallest_rule"]
 
 
@@ -381,9 +393,9 @@ def test_a_tainted_node_is_left_out_with_upstreams_words() -> None:
     session.request("POST", DEPLOYMENTS, deployment(replicas=2))
     assert {pod["spec"]["nodeName"] for pod in pods(session)} == {"node-1", "node-2"}
     failed = next(
-        one["detail"]["failed"]
-        for one in session.records()
-        if one["kind"] == "schedule" and one["phase"] == "filter"
+        record["detail"]["failed"]
+        for record in session.records()
+        if record["kind"] == "schedule" and record["phase"] == "filter"
     )
     assert failed == {
         "node-3": ["TaintToleration", "node(s) had untolerated taint {dedicated: gpu}"]

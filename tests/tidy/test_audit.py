@@ -29,7 +29,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked = body["queries"]
-        known = [self.server.known.get(one["package"]["name"]) for one in body["queries"]]
+        known = [self.server.known.get(query["package"]["name"]) for query in body["queries"]]
         results = [{"vulns": [{"id": one}]} if one else {} for one in known]
         self.send_response(200)
         self.end_headers()

@@ -50,9 +50,9 @@ def test_the_header_in_trace_format_is_a_good_one() -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        *(f"`{one.name}`" for one in controllers.CONTROLLERS),
+        *(f"`{controller.name}`" for controller in controllers.CONTROLLERS),
         *(row.plugin.name for row in admission.PLUGINS),
-        *(one.name for one in scheduling.PLUGINS),
+        *(plugin.name for plugin in scheduling.PLUGINS),
     ],
 )
 def test_every_controller_and_plugin_is_in_what_is_simulated(part: str) -> None:
@@ -83,12 +83,12 @@ def test_commands_in_the_documents_exist() -> None:
 def test_links_and_paths_in_the_documents_lead_somewhere(page: Path) -> None:
     text = page.read_text()
     links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text)
-    dead = [one for one in links if "://" not in one and not (page.parent / one).exists()]
+    dead = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     paths = re.findall(
         r"`((?:apiserver_app|controllers_app|lifecycle|tests|static|templates|docs)/[\w./-]+)`",
         text,
     )
-    dead += [one for one in paths if not (sources.ROOT / one).exists()]
+    dead += [path for path in paths if not (sources.ROOT / path).exists()]
     assert dead == []
 
 

@@ -142,11 +142,13 @@ class Lab:
     def plugins(self) -> list[Object]:
         """The plugin records of the last outside request that asked somebody."""
         records = self.session.records()
-        span = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]][-1]
+        span = [
+            record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+        ][-1]
         return [
-            one
-            for one in records
-            if one["kind"] == "plugin" and one["span"] == span and one["detail"]
+            record
+            for record in records
+            if record["kind"] == "plugin" and record["span"] == span and record["detail"]
         ]
 
 

@@ -68,7 +68,7 @@ def test_the_records_of_a_phase_cover_every_plugin_of_that_phase(cluster: Cluste
         told = [
             name for one in cluster.told if one.phase == phase for name in one.plugin.split(",")
         ]
-        wanted = [one.name for one in cluster.chain.plugins if getattr(one, kind)]
+        wanted = [plugin.name for plugin in cluster.chain.plugins if getattr(plugin, kind)]
         assert sorted(told) == sorted(wanted)
 
 

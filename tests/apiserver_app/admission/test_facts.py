@@ -28,5 +28,5 @@ def test_what_a_plugins_file_looks_up_in_the_caches_its_plugins_name() -> None:
         found = {
             literal or getattr(module, constant) for literal, constant in LOOKS_UP.findall(source)
         }
-        told = {one for kind in KINDS if kind.__module__ == name for one in kind.reads}
+        told = {read for kind in KINDS if kind.__module__ == name for read in kind.reads}
         assert found <= told, name

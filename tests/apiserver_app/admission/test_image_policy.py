@@ -48,7 +48,7 @@ class Server:
         review = orjson.loads(call.body)
         self.asked.append(review)
         self.headers = dict(call.headers)
-        images = [one["image"] for one in review["spec"]["containers"]]
+        images = [container["image"] for container in review["spec"]["containers"]]
         status: Object = {"allowed": "bad" not in images}
         if not status["allowed"]:
             status["reason"] = "bad is bad"

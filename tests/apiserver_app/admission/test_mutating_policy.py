@@ -164,7 +164,7 @@ def test_type_name_must_match_the_field_it_stands_for(policies: Policies) -> Non
 
 def test_mutation_of_another_type_is_refused(policies: Policies) -> None:
     answer = policies.make("broken", applies("1"), patches("Object{}"))
-    assert [one["message"] for one in answer.json()["details"]["causes"]] == [
+    assert [cause["message"] for cause in answer.json()["details"]["causes"]] == [
         'Invalid value: "1": must evaluate to Object but got int',
         'Invalid value: "Object{}": must evaluate to list(JSONPatch) but got Object',
     ]

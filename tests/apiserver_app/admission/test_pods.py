@@ -86,7 +86,7 @@ def test_pod_with_one_of_the_tolerations_gets_the_other(cluster: Cluster) -> Non
     own = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
     spec = cluster.send("pods", pod(tolerations=[own]))["spec"]
 
-    assert [one["key"] for one in spec["tolerations"]] == [
+    assert [toleration["key"] for toleration in spec["tolerations"]] == [
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
     ]

@@ -105,7 +105,7 @@ def test_authorizers_are_asked_about_the_user(lab: Lab) -> None:
 
 
 def findings(answer: Answer) -> list[tuple[str, str]]:
-    return [(one["field"], one["message"]) for one in answer.json()["details"]["causes"]]
+    return [(cause["field"], cause["message"]) for cause in answer.json()["details"]["causes"]]
 
 
 def test_expression_that_does_not_compile_is_refused_with_its_position(lab: Lab) -> None:

@@ -35,13 +35,19 @@ def denying_session() -> Session:
 def last_plugins(session: Session) -> list[str]:
     """Those that had a record of their own in the last outside request."""
     records = session.records()
-    span = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]][-1]
-    return [one["plugin"] for one in records if one["kind"] == "plugin" and one["span"] == span]
+    span = [
+        record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+    ][-1]
+    return [
+        record["plugin"]
+        for record in records
+        if record["kind"] == "plugin" and record["span"] == span
+    ]
 
 
 def test_the_first_record_names_the_plugins_of_each_phase_and_what_they_are_about() -> None:
     records = session().records()
-    first = next(one for one in records if one["kind"] == "component")
+    first = next(record for record in records if record["kind"] == "component")
     assert (first["name"], first["state"]) == ("apiserver", "starting")
     asked = first["detail"]["admission"]
     assert asked["mutating"][:3] == [
@@ -84,9 +90,9 @@ def test_auto_provision_asks_for_the_namespace_by_a_request_of_its_own() -> None
     assert answer.status == 201
     assert providing.request("GET", "/api/v1/namespaces/new").status == 200
     made = [
-        one
-        for one in providing.records()
-        if one["kind"] == "request" and one["name"] == "new" and one["verb"] == "create"
+        record
+        for record in providing.records()
+        if record["kind"] == "request" and record["name"] == "new" and record["verb"] == "create"
     ]
     assert [one["client"] for one in made] == ["kube-apiserver"]
 

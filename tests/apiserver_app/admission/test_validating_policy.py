@@ -224,7 +224,7 @@ def test_params_by_name_and_by_selector(cluster: Cluster) -> None:
     selected = {"selector": {"matchLabels": {"use": "limit"}}, "parameterNotFoundAction": "Allow"}
     bind(cluster, rule, binding={"paramRef": selected}, paramKind=kind)
     assert refused(cluster, deployment(6)).code == 422
-    assert [one["params"] for one in cluster.attributes.run.policies] == [
+    assert [policy["params"] for policy in cluster.attributes.run.policies] == [
         "default/limits",
         "default/strict",
     ]

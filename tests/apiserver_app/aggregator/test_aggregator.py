@@ -77,7 +77,7 @@ def condition(session: Session, name: str = "v1beta1.metrics.k8s.io") -> tuple[s
 
 
 def groups(session: Session) -> list[str]:
-    return [one["name"] for one in session.request("GET", "/apis").json()["groups"]]
+    return [group["name"] for group in session.request("GET", "/apis").json()["groups"]]
 
 
 def scaled(session: Session, replicas: int) -> None:
@@ -86,20 +86,26 @@ def scaled(session: Session, replicas: int) -> None:
 
 
 def routing(session: Session) -> dict[str, Any]:
-    found = [one for one in session.records() if one["kind"] == "gate" and one["gate"] == "routing"]
+    found = [
+        record
+        for record in session.records()
+        if record["kind"] == "gate" and record["gate"] == "routing"
+    ]
     detail: dict[str, Any] = found[-1]["detail"]
     return detail
 
 
 def test_every_group_version_of_this_process_has_a_local_api_service(bare: Session) -> None:
     found = bare.request("GET", APISERVICES).json()["items"]
-    names = [one["metadata"]["name"] for one in found]
+    names = [item["metadata"]["name"] for item in found]
     assert {"v1.", "v1.apps", "v2.autoscaling", "v1.apiextensions.k8s.io"} <= set(names)
     assert "v1.apiregistration.k8s.io" not in names
-    for one in found:
-        assert one["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
-        assert one["status"]["conditions"][0]["reason"] == "Local"
-    apps = next(one for one in found if one["metadata"]["name"] == "v1.apps")
+    for item in found:
+        assert item["metadata"]["labels"] == {
+            "kube-aggregator.kubernetes.io/automanaged": "onstart"
+        }
+        assert item["status"]["conditions"][0]["reason"] == "Local"
+    apps = next(item for item in found if item["metadata"]["name"] == "v1.apps")
     assert apps["spec"] == {
         "group": "apps",
         "version": "v1",
@@ -124,7 +130,7 @@ def test_versions_of_a_group_come_by_their_priorities() -> None:
     given = tuple(f"admissionregistration.k8s.io/{name}=true" for name in names)
     found = bare_session(flags=Flags(runtime_config=given))
     group = found.request("GET", "/apis/admissionregistration.k8s.io").json()
-    assert [one["version"] for one in group["versions"]] == ["v1", "v1beta1", "v1alpha1"]
+    assert [version["version"] for version in group["versions"]] == ["v1", "v1beta1", "v1alpha1"]
 
 
 def test_without_its_api_service_a_group_is_not_listed_but_still_answers() -> None:
@@ -161,7 +167,7 @@ def test_an_aggregated_server_is_asked_on_behalf_of_the_user(session: Session) -
     assert usage["cpu"].endswith("n") and usage["memory"].endswith("Ki")
     assert header(answer, "Audit-Id") and header(answer, "X-Kubernetes-Pf-Flowschema-Uid")
     assert routing(session)["apiservice"] == "v1beta1.metrics.k8s.io"
-    told = [one for one in session.records() if one["kind"] == "stream"][-1]
+    told = [record for record in session.records() if record["kind"] == "stream"][-1]
     assert told["state"] == "end"
     assert told["detail"]["to"] == "kube-system/metrics-server:443"
     assert told["detail"]["code"] == 200
@@ -192,7 +198,7 @@ def test_a_remote_group_is_part_of_discovery(session: Session) -> None:
     assert found["metadata"]["name"] == "metrics.k8s.io"
     version = found["versions"][0]
     assert version["freshness"] == "Current"
-    assert [one["resource"] for one in version["resources"]] == ["nodes", "pods"]
+    assert [resource["resource"] for resource in version["resources"]] == ["nodes", "pods"]
     assert session.request("GET", METRICS).json()["groupVersion"] == "metrics.k8s.io/v1beta1"
 
 
@@ -273,10 +279,16 @@ def test_an_api_service_is_checked_in_upstreams_words(bare: Session) -> None:
 
 def test_the_availability_of_a_server_is_told_as_work_with_its_causes(session: Session) -> None:
     name = "apiservice-status-remote-available-controller"
-    works = [one for one in session.records() if one["kind"] == "work" and one["component"] == name]
-    assert works and all(one["key"] == "v1beta1.metrics.k8s.io" for one in works)
-    spans = {one["span"] for one in works}
+    works = [
+        record
+        for record in session.records()
+        if record["kind"] == "work" and record["component"] == name
+    ]
+    assert works and all(work["key"] == "v1beta1.metrics.k8s.io" for work in works)
+    spans = {work["span"] for work in works}
     said = [
-        one["said"] for one in session.records() if one["kind"] == "done" and one["span"] in spans
+        record["said"]
+        for record in session.records()
+        if record["kind"] == "done" and record["span"] in spans
     ]
     assert said[-1] == "Passed: all checks passed"

@@ -93,7 +93,7 @@ def test_a_watch_is_passed_on_as_it_comes(far: Far) -> None:
     assert answer.text == b"one\ntwo\n"
     far.say(b"0\r\n\r\n")
     assert answer.done and far.closed
-    (ended,) = [one for one in far.session.records() if one["kind"] == "stream"][-1:]
+    (ended,) = [record for record in far.session.records() if record["kind"] == "stream"][-1:]
     assert (ended["state"], ended["detail"]["why"], ended["detail"]["out"]) == (
         "end",
         "the answer ended",

@@ -119,8 +119,12 @@ def conditions(session: Session, name: str = NAME) -> dict[str, tuple[str, str, 
     """type -> (status, reason, message)"""
     status = session.request("GET", f"{DEFINITIONS}/{name}").json().get("status") or {}
     return {
-        one["type"]: (one["status"], one.get("reason", ""), one.get("message", ""))
-        for one in status.get("conditions") or ()
+        condition["type"]: (
+            condition["status"],
+            condition.get("reason", ""),
+            condition.get("message", ""),
+        )
+        for condition in status.get("conditions") or ()
     }
 
 

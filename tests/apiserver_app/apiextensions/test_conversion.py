@@ -29,7 +29,7 @@ class Webhook:
     async def call(self, call: outbound.Call) -> outbound.Answer:
         request = orjson.loads(call.body)["request"]
         self.asked.append(request["desiredAPIVersion"])
-        made = [self._convert(one, request["desiredAPIVersion"]) for one in request["objects"]]
+        made = [self._convert(item, request["desiredAPIVersion"]) for item in request["objects"]]
         response = {
             "uid": request["uid"],
             "result": {"status": "Success"},
@@ -100,7 +100,7 @@ def test_what_is_read_is_converted_once_a_revision(session: Session, webhook: We
     session.request("POST", CRONTABS, crontab("one"))
     session.request("POST", CRONTABS, crontab("two"))
     items = session.request("GET", BETA).json()["items"]
-    assert [one["spec"]["schedule"] for one in items] == ["* * * * */5"] * 2
+    assert [item["spec"]["schedule"] for item in items] == ["* * * * */5"] * 2
     assert session.request("GET", f"{BETA}/one").json()["apiVersion"] == V1BETA1
     assert webhook.asked == [V1BETA1]
     patch = {"spec": {"schedule": "1 1 1 1 1"}}

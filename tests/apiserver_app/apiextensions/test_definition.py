@@ -115,7 +115,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "said"), REFUSED, ids=[one[1][-40:] for one in REFUSED])
+@pytest.mark.parametrize(("body", "said"), REFUSED, ids=[case[1][-40:] for case in REFUSED])
 def test_a_definition_that_is_not_right_is_refused(
     session: Session, body: dict[str, Any], said: str
 ) -> None:
@@ -176,7 +176,7 @@ def test_a_rule_that_may_cost_too_much_is_refused_until_its_schema_is_bounded(
     at = f"{SPEC}.properties[names]"
     answer = define(session, listing(rule))
     assert answer.status == 422
-    causes = [(one["field"], one["message"]) for one in answer.json()["details"]["causes"]]
+    causes = [(cause["field"], cause["message"]) for cause in answer.json()["details"]["causes"]]
     assert causes == [
         (
             f"{at}.x-kubernetes-validations[0].rule",

@@ -113,7 +113,7 @@ def test_no_object_is_the_servers_fault(session: Session, spec: Any, metadata: A
         send(session, "PATCH", f"{there}/status", {"status": spec}, MERGE),
         session.request("GET", there, headers=TABLE),
     ]
-    assert [one.text for one in answers if one.status >= 500] == []
+    assert [answer.text for answer in answers if answer.status >= 500] == []
 
 
 @QUIETLY

@@ -162,7 +162,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "said"), REFUSED, ids=[one[1][:30] for one in REFUSED])
+@pytest.mark.parametrize(("spec", "said"), REFUSED, ids=[case[1][:30] for case in REFUSED])
 def test_what_is_wrong_deep_inside_is_found(
     session: Session, spec: dict[str, Any], said: str
 ) -> None:

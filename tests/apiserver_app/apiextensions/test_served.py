@@ -43,7 +43,7 @@ def test_a_definition_is_established_with_the_names_it_asks_for(session: Session
 
 def test_discovery_lists_the_resource_and_its_subresources(session: Session) -> None:
     answer = session.request("GET", "/apis/stable.example.com/v1").json()
-    assert [one["name"] for one in answer["resources"]] == [
+    assert [resource["name"] for resource in answer["resources"]] == [
         "crontabs",
         "crontabs/scale",
         "crontabs/status",
@@ -149,7 +149,7 @@ def test_scale_of_what_has_no_replicas_is_refused_as_upstream_does(session: Sess
 def test_a_table_has_the_columns_of_the_definition(session: Session) -> None:
     session.request("POST", CRONTABS, crontab("shown", replicas=4))
     table = session.request("GET", f"{CRONTABS}/shown", headers=TABLE).json()
-    assert [(one["name"], one["priority"]) for one in table["columnDefinitions"]] == [
+    assert [(column["name"], column["priority"]) for column in table["columnDefinitions"]] == [
         ("Name", 0),
         ("Spec", 0),
         ("Replicas", 1),
@@ -265,10 +265,10 @@ def test_a_restart_keeps_definitions_and_objects() -> None:
 
 def test_without_a_definition_nothing_runs_for_it() -> None:
     session = bare_session()
-    started = [one["name"] for one in session.records() if one["kind"] == "component"]
+    started = [record["name"] for record in session.records() if record["kind"] == "component"]
     assert "apiextensions-controllers" not in started
     define(session)
-    started = [one["name"] for one in session.records() if one["kind"] == "component"]
+    started = [record["name"] for record in session.records() if record["kind"] == "component"]
     assert "apiextensions-controllers" in started
 
 
@@ -277,11 +277,15 @@ def test_the_trace_says_which_part_of_the_server_answered_and_what_was_pruned() 
     session.request("POST", CRONTABS, crontab("told", bogus=1))
     records = session.records()
     told = [
-        one["seq"] for one in records if (one["kind"], one.get("path")) == ("request", CRONTABS)
+        record["seq"]
+        for record in records
+        if (record["kind"], record.get("path")) == ("request", CRONTABS)
     ]
-    gates = [one for one in records if one["kind"] == "gate" and one["span"] == told[-1]]
-    routing = [one["detail"] for one in gates if one["gate"] == "routing"][-1]
+    gates = [
+        record for record in records if record["kind"] == "gate" and record["span"] == told[-1]
+    ]
+    routing = [gate["detail"] for gate in gates if gate["gate"] == "routing"][-1]
     assert (routing["word"], routing["definition"]) == ("apiextensions-apiserver", NAME)
-    decode = [one["detail"] for one in gates if one["gate"] == "decode"][-1]
+    decode = [gate["detail"] for gate in gates if gate["gate"] == "decode"][-1]
     assert decode["unknown"] == ['unknown field "spec.bogus"']
     assert decode["word"].startswith("1 pruned, ")

@@ -49,7 +49,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "said"), REFUSED, ids=[one[1][:40] for one in REFUSED])
+@pytest.mark.parametrize(("spec", "said"), REFUSED, ids=[case[1][:40] for case in REFUSED])
 def test_a_value_that_does_not_fit_is_refused(
     session: Session, spec: dict[str, Any], said: str
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_new_default_is_there_in_what_was_stored_before() -> None:
     change_schema(session, lambda spec: spec.update(more={"type": "string", "default": "yes"}))
     assert session.request("GET", f"{CRONTABS}/old").json()["spec"]["more"] == "yes"
     listed = session.request("GET", CRONTABS).json()["items"]
-    assert [one["spec"]["more"] for one in listed] == ["yes"]
+    assert [item["spec"]["more"] for item in listed] == ["yes"]
     assert told(watch) == [("ADDED", "old")]  # it has ended: its schema is another one
 
 
@@ -106,7 +106,7 @@ def test_fields_that_the_definition_names_can_be_selected_by() -> None:
     session.request("POST", CRONTABS, crontab("one", image="a"))
     session.request("POST", CRONTABS, crontab("two", image="b"))
     items = session.request("GET", f"{CRONTABS}?fieldSelector=spec.image=b").json()["items"]
-    assert [one["metadata"]["name"] for one in items] == ["two"]
+    assert [item["metadata"]["name"] for item in items] == ["two"]
     refused = session.request("GET", f"{CRONTABS}?fieldSelector=spec.cronSpec=b")
     assert refused.json()["message"] == "field label not supported: spec.cronSpec"
 

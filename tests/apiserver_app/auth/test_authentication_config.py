@@ -78,8 +78,8 @@ def ask(**claims: Any) -> Answer:
 
 def why() -> str:
     """What the authenticator of the first issuer said last."""
-    gate = [one for one in session().records() if one.get("gate") == "authentication"][-1]
-    tries = [one for one in gate["detail"]["tries"] if one["name"] == "OIDC"]
+    gate = [record for record in session().records() if record.get("gate") == "authentication"][-1]
+    tries = [attempt for attempt in gate["detail"]["tries"] if attempt["name"] == "OIDC"]
     return str(tries[0]["why"])
 
 
@@ -119,8 +119,8 @@ def test_a_token_that_meets_a_rule_not_is_refused_in_upstreams_words(
 
 def test_an_issuer_that_nobody_reached_yet_knows_nobody() -> None:
     assert ask(iss="https://elsewhere.example").status == 401
-    gate = [one for one in session().records() if one.get("gate") == "authentication"][-1]
-    second = [one for one in gate["detail"]["tries"] if one["name"] == "OIDC"][1]
+    gate = [record for record in session().records() if record.get("gate") == "authentication"][-1]
+    second = [attempt for attempt in gate["detail"]["tries"] if attempt["name"] == "OIDC"][1]
     assert second["why"] == "oidc: authenticator not initialized"
     assert second["detail"]["asked"]
 
@@ -129,12 +129,12 @@ def test_nobody_is_let_in_at_the_paths_that_the_file_names_only() -> None:
     run = session()
     assert run.request("GET", "/livez", user="").status == 200
     assert run.request("GET", "/version", user="").status == 401
-    gate = [one for one in run.records() if one.get("gate") == "authentication"][-1]
+    gate = [record for record in run.records() if record.get("gate") == "authentication"][-1]
     assert gate["detail"]["tries"][-1]["why"].endswith("for everybody: /livez, /readyz")
 
 
 def test_the_start_tells_of_every_issuer() -> None:
-    told = next(one for one in session().records() if one["kind"] == "component")
+    told = next(record for record in session().records() if record["kind"] == "component")
     text = json.dumps(told["detail"]["authentication"])
     assert issuer.URL in text and "https://elsewhere.example" in text and "/readyz" in text
 

@@ -25,8 +25,10 @@ def session(*arguments: str) -> Session:
 def gates(run: Session) -> list[dict[str, Any]]:
     """Those of the last request from outside."""
     records = run.records()
-    span = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]][-1]
-    return [one for one in records if one["kind"] == "gate" and one["span"] == span]
+    span = [
+        record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+    ][-1]
+    return [record for record in records if record["kind"] == "gate" and record["span"] == span]
 
 
 def whoami(run: Session, token: str) -> Answer:
@@ -48,7 +50,7 @@ def user_of(answer: Answer) -> dict[str, Any]:
 def test_the_start_tells_the_union_as_it_is_nested() -> None:
     run = session("token-auth-file=t", "enable-bootstrap-token-auth")
 
-    told = next(one for one in run.records() if one["kind"] == "component")
+    told = next(record for record in run.records() if record["kind"] == "component")
 
     text = json.dumps(told["detail"]["authentication"])
     order = [
@@ -84,14 +86,14 @@ def test_a_bad_token_ends_at_the_first_gate_with_all_who_were_asked() -> None:
     assert answer.status == 401
     [only] = gates(run)
     assert (only["gate"], only["verdict"]) == ("authentication", "deny")
-    assert [one["name"] for one in only["detail"]["tries"]] == [
+    assert [attempt["name"] for attempt in only["detail"]["tries"]] == [
         "X509",
         "TokenFile",
         "LegacyServiceAccount",
         "ServiceAccount",
         "BearerToken",
     ]
-    assert all(one["why"] for one in only["detail"]["tries"])
+    assert all(attempt["why"] for attempt in only["detail"]["tries"])
     assert "a-guess" not in json.dumps(run.records())
 
 
@@ -169,6 +171,6 @@ def test_a_token_bound_to_a_secret_ends_with_it() -> None:
 
     assert whoami(run, token).status == 401
     assert any(
-        one.get("why") == "service account token has been invalidated"
-        for one in gates(run)[0]["detail"]["tries"]
+        attempt.get("why") == "service account token has been invalidated"
+        for attempt in gates(run)[0]["detail"]["tries"]
     )

@@ -46,7 +46,7 @@ def _account(uid: str) -> dict[str, object]:
 
 
 def _names(tries: Sequence[Any]) -> list[tuple[str, str]]:
-    return [(one.name, one.verdict) for one in tries]
+    return [(attempt.name, attempt.verdict) for attempt in tries]
 
 
 def test_authenticators_are_listed_in_upstreams_order(union: Union) -> None:

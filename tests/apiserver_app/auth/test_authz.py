@@ -48,7 +48,7 @@ def test_group_binding_is_named_in_upstreams_words(authz: unions.Union) -> None:
         'RBAC: allowed by ClusterRoleBinding "teachers" of ClusterRole "cluster-admin" '
         'to Group "teachers"'
     )
-    assert [one.name for one in decision.tries] == ["PrivilegedGroup", "Node", "RBAC"]
+    assert [attempt.name for attempt in decision.tries] == ["PrivilegedGroup", "Node", "RBAC"]
 
 
 def test_service_account_binding_is_named_with_name_before_namespace(authz: unions.Union) -> None:
@@ -115,7 +115,7 @@ def test_masters_are_allowed_before_any_mode_is_asked(authz: unions.Union) -> No
     decision = ask(authz, ADMIN, "delete", "nodes", name="node-1")
 
     assert decision.allowed and decision.reason == ""
-    assert [one.name for one in decision.tries] == ["PrivilegedGroup"]
+    assert [attempt.name for attempt in decision.tries] == ["PrivilegedGroup"]
 
 
 def test_refusal_names_every_binding_and_the_smallest_rule(authz: unions.Union) -> None:
@@ -123,7 +123,7 @@ def test_refusal_names_every_binding_and_the_smallest_rule(authz: unions.Union) 
     detail = decision.tries[-1].detail
 
     assert not decision.allowed and decision.reason == ""
-    assert [one["binding"]["name"] for one in detail["bindings"]] == [
+    assert [binding["binding"]["name"] for binding in detail["bindings"]] == [
         "system:basic-user",
         "system:discovery",
         "system:public-info-viewer",

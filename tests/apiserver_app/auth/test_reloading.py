@@ -56,7 +56,7 @@ def change(run: Session, name: str, text: str) -> None:
 
 def told(run: Session, name: str) -> tuple[str, dict[str, Any]]:
     """The state the server told of last, and more of it."""
-    found = [one for one in run.records() if one.get("name") == f"apiserver/{name}"][-1]
+    found = [record for record in run.records() if record.get("name") == f"apiserver/{name}"][-1]
     return found["state"], found["detail"]
 
 

@@ -103,7 +103,7 @@ def test_unknown_token_is_refused_after_all_were_asked_in_order(reader: MemoryRe
     user, tries = ask(union, Credential(bearer="nobody.knows.this"))
 
     assert user is None
-    assert [one.name for one in tries] == [
+    assert [attempt.name for attempt in tries] == [
         "RequestHeader",
         "X509",
         "TokenFile",

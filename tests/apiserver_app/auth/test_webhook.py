@@ -90,9 +90,9 @@ def test_a_denial_ends_the_chain_and_silence_does_not() -> None:
 
     denied = decided({"allowed": False, "denied": True, "reason": "never"})
     assert (denied.verdict, denied.reason) == ("deny", "never")
-    assert [one.name for one in denied.tries] == ["PrivilegedGroup", "Webhook"]
+    assert [attempt.name for attempt in denied.tries] == ["PrivilegedGroup", "Webhook"]
     silent = decided({"allowed": False})
-    assert [one.verdict for one in silent.tries] == ["noop", "noop", "allow"]
+    assert [attempt.verdict for attempt in silent.tries] == ["noop", "noop", "allow"]
 
 
 def test_answers_are_remembered_each_for_its_time() -> None:

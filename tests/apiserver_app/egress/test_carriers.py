@@ -35,11 +35,11 @@ class Objects:
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Object]:
         found = self.kept.get(resource, [])
-        return [one for one in found if namespace in ("", one["metadata"]["namespace"])]
+        return [item for item in found if namespace in ("", item["metadata"]["namespace"])]
 
     def get(self, resource: str, namespace: str, name: str) -> Object | None:
         found = self.list(resource, namespace)
-        return next((one for one in found if one["metadata"]["name"] == name), None)
+        return next((item for item in found if item["metadata"]["name"] == name), None)
 
     def generation(self, resource: str) -> int:
         return 0

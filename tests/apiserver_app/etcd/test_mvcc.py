@@ -131,9 +131,9 @@ def test_range_at_an_old_revision_shows_what_was_there(stored: Stored) -> None:
     etcd.delete(POD + "b")
     stored.commit()
     etcd.put(POD + "c", b"4")
-    assert [one.value for one in etcd.range_at(POD, 2).entries] == [b"1", b"2"]
-    assert [one.value for one in etcd.range_at(POD, 4).entries] == [b"3"]
-    assert [one.value for one in etcd.range_at(POD, 5).entries] == [b"3", b"4"]
+    assert [entry.value for entry in etcd.range_at(POD, 2).entries] == [b"1", b"2"]
+    assert [entry.value for entry in etcd.range_at(POD, 4).entries] == [b"3"]
+    assert [entry.value for entry in etcd.range_at(POD, 5).entries] == [b"3", b"4"]
     assert etcd.get_at(POD + "b", 3).value == b"2"  # type: ignore[union-attr]
     with pytest.raises(FutureRevError):
         etcd.range_at(POD, 6)
@@ -186,7 +186,7 @@ def test_compaction_keeps_current_values_and_refuses_older_reads(stored: Stored)
     with pytest.raises(CompactedError):
         etcd.compact(3)
     fresh = stored.reopened()
-    assert [one.value for one in fresh.range(POD).entries] == [b"4"]
+    assert [entry.value for entry in fresh.range(POD).entries] == [b"4"]
     assert fresh.compacted == 7
 
 
@@ -213,10 +213,10 @@ def test_what_was_committed_is_there_after_a_restart_and_nothing_else(stored: St
     stored.commit(Segment(1, 2, 0, b"zip"), [InputRow(1, 10, 5, 1, b"in")])
     stored.etcd.put(POD + "lost", b"3")
     fresh = stored.reopened()
-    assert [one.value for one in fresh.range(POD).entries] == [b"1", b"2"]
+    assert [entry.value for entry in fresh.range(POD).entries] == [b"1", b"2"]
     assert fresh.revision == 2 and fresh.lease_keys(60) == [POD + "b"]
-    assert [one.data for one in stored.backend.segments(2, 9)] == [b"zip"]
-    assert [one.data for one in stored.backend.inputs()] == [b"in"]
+    assert [segment.data for segment in stored.backend.segments(2, 9)] == [b"zip"]
+    assert [entry.data for entry in stored.backend.inputs()] == [b"in"]
     assert stored.backend.values([1]) == {1: b"1"}
 
 
@@ -227,7 +227,7 @@ def test_old_records_and_inputs_are_forgotten_whole_segments_at_a_time(stored: S
         stored.commit(segment, [InputRow(number, 1, 1, first, b"in")])
     assert stored.backend.forget(15) == 1
     assert [one.first for one in stored.backend.segments(1, 99)] == [11, 21]
-    assert [one.seq for one in stored.backend.inputs()] == [21]
+    assert [entry.seq for entry in stored.backend.inputs()] == [21]
 
 
 def test_the_last_inputs_before_a_record_are_found(stored: Stored) -> None:
@@ -245,7 +245,7 @@ def test_revoking_a_lease_deletes_its_keys(stored: Stored) -> None:
     etcd.put(POD + "b", b"2", lease=7)
     etcd.put(POD + "c", b"3")
     assert etcd.revoke(7) == 2
-    assert [one.key for one in etcd.range(POD).entries] == [POD + "c"]
+    assert [entry.key for entry in etcd.range(POD).entries] == [POD + "c"]
 
 
 def test_two_writers_of_one_revision_collide_in_the_database(store_db: None) -> None:
@@ -330,8 +330,8 @@ def test_a_page_goes_on_behind_a_key_that_is_gone(stored: Stored) -> None:
     for name in "abc":
         etcd.put(POD + name, b"")
     etcd.delete(POD + "b")
-    assert [one.key for one in etcd.range(POD, after=POD + "b").entries] == [POD + "c"]
-    assert [one.key for one in etcd.range(POD, after=POD + "c").entries] == []
+    assert [entry.key for entry in etcd.range(POD, after=POD + "b").entries] == [POD + "c"]
+    assert [entry.key for entry in etcd.range(POD, after=POD + "c").entries] == []
     assert etcd.range(POD, after=POD + "c").total == 2
 
 
@@ -365,7 +365,7 @@ def test_the_revision_of_a_compaction_can_still_be_read_and_watched(stored: Stor
         etcd.put(POD + "a", b"%d" % number)
     stored.commit()
     etcd.compact(3)
-    assert [one.value for one in etcd.range_at(POD, 3).entries] == [b"2"]
+    assert [entry.value for entry in etcd.range_at(POD, 3).entries] == [b"2"]
     assert [event.revision for event in etcd.history(POD, 3)] == [4]
     for again in (2, 3):
         with pytest.raises(CompactedError):
@@ -431,7 +431,7 @@ def test_a_lease_loses_keys_that_are_deleted_or_move_to_another(stored: Stored) 
     etcd.put(POD + "a", b"3", lease=8)
     assert etcd.lease_keys(8) == [POD + "a"]
     assert (etcd.revoke(7), etcd.revoke(8)) == (0, 1)
-    assert [one.key for one in etcd.range(POD).entries] == [POD + "b", POD + "c"]
+    assert [entry.key for entry in etcd.range(POD).entries] == [POD + "b", POD + "c"]
 
 
 def test_who_stops_watching_is_told_no_more_and_the_others_are(stored: Stored) -> None:

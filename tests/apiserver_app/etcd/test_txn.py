@@ -62,7 +62,7 @@ def test_a_transaction_does_the_one_or_the_other(server: Server) -> None:
     done = txn.txn(server, [absent], [take], [look])
     (got,) = done.responses
     assert done.succeeded is False and isinstance(got, Got)
-    assert [one.value for one in got.entries] == [b"me"]
+    assert [entry.value for entry in got.entries] == [b"me"]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ def test_each_component_is_healthy_until_it_is_stopped() -> None:
     session = bare_session()
     session.settle()
     listed = session.request("GET", PATH).json()
-    assert [one["metadata"]["name"] for one in listed["items"]] == [
+    assert [item["metadata"]["name"] for item in listed["items"]] == [
         "scheduler",
         "controller-manager",
         "etcd-0",
     ]
-    assert {one["conditions"][0]["message"] for one in listed["items"]} == {"ok"}
+    assert {item["conditions"][0]["message"] for item in listed["items"]} == {"ok"}
 
     table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     rows = session.request("GET", PATH, headers=table).json()["rows"]

@@ -234,7 +234,7 @@ def test_jobs_and_controllers_leave_their_pods_unless_told_otherwise(policy: str
     assert session.request("GET", RCS).json()["items"] == []
     left = session.request("GET", PODS).json()["items"]
     assert len(left) == (0 if policy else 2)
-    assert not any("ownerReferences" in one["metadata"] for one in left)
+    assert not any("ownerReferences" in item["metadata"] for item in left)
     said = "" if policy else '299 - "child pods are preserved by default when jobs are deleted; '
     assert warned[0].startswith(said) and bool(warned[0]) is not bool(policy)
     assert warned[1] == ""
@@ -246,9 +246,9 @@ def test_a_collection_is_deleted_as_far_as_its_selectors_reach(session: Session)
     answer = session.request("DELETE", f"{CONFIGMAPS}?labelSelector=color=red")
     listed = answer.json()
     assert (answer.status, listed["kind"]) == (200, "ConfigMapList")
-    assert [one["metadata"]["name"] for one in listed["items"]] == ["b", "d"]
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["b", "d"]
     left = session.request("GET", CONFIGMAPS).json()["items"]
-    assert [one["metadata"]["name"] for one in left] == ["a", "c", "kube-root-ca.crt"]
+    assert [item["metadata"]["name"] for item in left] == ["a", "c", "kube-root-ca.crt"]
     session.request("DELETE", f"{CONFIGMAPS}?fieldSelector=metadata.name=c")
     assert session.request("GET", f"{CONFIGMAPS}/c").status == 404
 

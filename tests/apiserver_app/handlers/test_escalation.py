@@ -63,7 +63,7 @@ def post(session: Session, path: str, body: dict[str, Any]) -> Answer:
 
 def test_a_role_with_rules_one_holds_is_created(session: Session) -> None:
     assert post(session, ROLES, role("reader", rule("get", "pods"))).status == 201
-    prepare = [one for one in session.records() if one.get("gate") == "prepare"][-1]
+    prepare = [record for record in session.records() if record.get("gate") == "prepare"][-1]
     assert prepare["detail"]["grants"] == "holds every rule of it"
 
 
@@ -79,7 +79,7 @@ def test_a_role_with_rules_one_does_not_hold_is_refused_in_upstreams_words(
         'held:\n{APIGroups:[""], Resources:["pods"], Verbs:["delete" "watch"]}\n'
         '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get"]}'
     )
-    last = [one for one in session.records() if one["kind"] == "gate"][-1]
+    last = [record for record in session.records() if record["kind"] == "gate"][-1]
     assert (last["gate"], last["verdict"]) == ("authorization", "deny")
 
 

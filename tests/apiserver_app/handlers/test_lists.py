@@ -12,7 +12,7 @@ from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, bare_session, c
 
 
 def names(answer: Answer) -> list[str]:
-    return [one["metadata"]["name"] for one in answer.json()["items"]]
+    return [item["metadata"]["name"] for item in answer.json()["items"]]
 
 
 def filled(count: int) -> Session:
@@ -61,7 +61,9 @@ def test_pages_follow_on_each_other_at_one_revision(seven: Session) -> None:
     assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
     rest = second["metadata"]["continue"]
     third = seven.request("GET", f"{CONFIGMAPS}?{OURS}&limit=3&continue={rest}").json()
-    pages = [[one["metadata"]["name"] for one in page["items"]] for page in (first, second, third)]
+    pages = [
+        [item["metadata"]["name"] for item in page["items"]] for page in (first, second, third)
+    ]
     assert pages == [["c0", "c1", "c2"], ["c3", "c4", "c5"], ["c6"]]
     assert "continue" not in third["metadata"]
 

@@ -78,7 +78,7 @@ def test_what_admission_changes_in_an_update_belongs_to_nobody(session: Session)
     with_plugin(session, Marks())
     answer = session.request("PUT", f"{CONFIGMAPS}/a", configmap("a", k="w", m="n"))
     assert answer.json()["data"] == {"k": "w", "m": "n", "marked": "yes"}
-    owned = [one["fieldsV1"]["f:data"] for one in answer.json()["metadata"]["managedFields"]]
+    owned = [entry["fieldsV1"]["f:data"] for entry in answer.json()["metadata"]["managedFields"]]
     assert all("f:marked" not in fields for fields in owned)
 
 
@@ -142,7 +142,7 @@ def test_entries_that_a_plugin_spoils_are_put_back_with_a_warning(session: Sessi
     bad = [{"op": "replace", "path": "/metadata/managedFields", "value": [{"manager": "x"}]}]
     with_plugin(session, Marks(bad))
     answer = session.request("PUT", f"{CONFIGMAPS}/a", configmap("a", k="w"))
-    managers = [one["manager"] for one in answer.json()["metadata"]["managedFields"]]
+    managers = [entry["manager"] for entry in answer.json()["metadata"]["managedFields"]]
     assert managers == ["script"]
     (warning,) = header(answer, "warning")
     assert "managedFields was in an invalid state after admission" in warning

@@ -28,9 +28,13 @@ def session() -> Session:
 def last_etcd(session: Session) -> dict[str, Any]:
     """The detail of the last etcd gate of the last outside request."""
     records = session.records()
-    span = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]][-1]
+    span = [
+        record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+    ][-1]
     found: dict[str, Any] = [
-        one["detail"] for one in records if one.get("gate") == "etcd" and one["span"] == span
+        record["detail"]
+        for record in records
+        if record.get("gate") == "etcd" and record["span"] == span
     ][-1]
     return found
 

@@ -86,7 +86,7 @@ def test_a_binding_is_told_at_every_gate_of_a_write(session: Session) -> None:
 def test_a_binding_is_noted_for_nobody_in_managed_fields(session: Session) -> None:
     session.request("POST", f"{PODS}/p/binding", binding("p"))
     managed = session.request("GET", f"{PODS}/p").json()["metadata"]["managedFields"]
-    assert [one["operation"] for one in managed] == ["Update"]
+    assert [entry["operation"] for entry in managed] == ["Update"]
 
 
 def test_a_second_binding_is_a_conflict(session: Session) -> None:
@@ -294,7 +294,7 @@ def test_a_scale_shows_and_sets_the_replicas(session: Session) -> None:
     found = session.request("GET", f"{DEPLOYMENTS}/nginx").json()
     assert found["spec"]["replicas"] == 0
     entries = found["metadata"]["managedFields"]
-    subresources = [one.get("subresource") for one in entries]
+    subresources = [entry.get("subresource") for entry in entries]
     assert "scale" in subresources
     assert "time" not in entries[subresources.index("scale")]  # as the real one's, which has none
 

@@ -35,7 +35,7 @@ def five() -> Session:
 
 
 def names(answer: Answer) -> list[str]:
-    return [one["metadata"]["name"] for one in answer.json()["items"]]
+    return [item["metadata"]["name"] for item in answer.json()["items"]]
 
 
 def left(session: Session) -> list[str]:
@@ -56,7 +56,7 @@ def test_a_limited_collection_is_deleted_page_by_page(five: Session) -> None:
 def test_a_deleted_collection_is_answered_as_a_list_is(five: Session) -> None:
     answer = five.request("DELETE", f"{CONFIGMAPS}?{OURS}&dryRun=All")
     assert names(answer) == ["c0", "c1", "c2", "c3", "c4"] == left(five)
-    assert all("kind" not in one for one in answer.json()["items"])
+    assert all("kind" not in item for item in answer.json()["items"])
     table = five.request("DELETE", f"{CONFIGMAPS}?{OURS}", headers=TABLE).json()
     assert (table["kind"], len(table["rows"])) == ("Table", 5)
 

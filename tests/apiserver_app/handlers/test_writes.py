@@ -211,7 +211,7 @@ def test_an_apply_creates_what_is_not_there_and_changes_what_is(session: Session
     changed = applied(session, configmap("b", k="w"))
     assert (changed.status, changed.json()["data"]) == (200, {"k": "w"})
     entries = changed.json()["metadata"]["managedFields"]
-    assert [(one["manager"], one["operation"]) for one in entries] == [("me", "Apply")]
+    assert [(entry["manager"], entry["operation"]) for entry in entries] == [("me", "Apply")]
 
 
 def test_an_apply_drops_what_it_no_longer_names(session: Session) -> None:
@@ -289,7 +289,7 @@ def test_an_update_creates_a_lease_for_whoever_may_create_it(session: Session) -
     assert session.request("PUT", f"{LEASES}/l", lease, user="pat").status == 403
     made = session.request("PUT", f"{LEASES}/l", lease)
     assert made.status == 201
-    assert [one["operation"] for one in made.json()["metadata"]["managedFields"]] == ["Update"]
+    assert [entry["operation"] for entry in made.json()["metadata"]["managedFields"]] == ["Update"]
 
 
 def test_the_main_resource_keeps_its_status_and_the_status_its_spec() -> None:

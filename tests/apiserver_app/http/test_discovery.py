@@ -171,7 +171,9 @@ def test_the_kind_of_an_answer_leaves_out_the_group_and_version_of_its_resource(
 ) -> None:
     """As a kube-apiserver 1.33.4 answered."""
     [core] = get(served, "/api", AGGREGATED.format("v2"))["items"]
-    [pods] = [one for one in core["versions"][0]["resources"] if one["resource"] == "pods"]
+    [pods] = [
+        resource for resource in core["versions"][0]["resources"] if resource["resource"] == "pods"
+    ]
     kinds = {sub["subresource"]: sub["responseKind"] for sub in pods["subresources"]}
     assert pods["responseKind"] == {"group": "", "version": "", "kind": "Pod"}
     assert kinds["binding"] == {"group": "", "version": "", "kind": "Binding"}

@@ -91,7 +91,7 @@ def test_an_object_is_the_same_in_protobuf(session: Session) -> None:
 def test_a_list_of_pods_can_be_decoded(session: Session) -> None:
     found = read(session.request("GET", f"{PODS}?limit=1", headers=ASKED))
     plain = session.request("GET", f"{PODS}?limit=1").json()
-    assert found["kind"] == "PodList" and [one["metadata"]["name"] for one in found["items"]] == [
+    assert found["kind"] == "PodList" and [item["metadata"]["name"] for item in found["items"]] == [
         "p"
     ]
     assert found["metadata"].pop("continue") and plain["metadata"].pop("continue")

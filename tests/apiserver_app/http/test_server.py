@@ -58,7 +58,7 @@ def test_a_refusal_is_json_whatever_was_asked_for(session: Session) -> None:
 def test_items_of_a_list_repeat_neither_kind_nor_version(session: Session) -> None:
     listed = session.request("GET", CONFIGMAPS).json()
     assert list(listed) == ["kind", "apiVersion", "metadata", "items"]
-    assert all("kind" not in one and "apiVersion" not in one for one in listed["items"])
+    assert all("kind" not in item and "apiVersion" not in item for item in listed["items"])
 
 
 @pytest.mark.parametrize("path", [CONFIGMAPS, f"{CONFIGMAPS}/", "/version/", "/apis/"])

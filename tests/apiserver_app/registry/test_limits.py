@@ -53,7 +53,7 @@ def test_a_cluster_holds_so_many_objects_and_bytes() -> None:
     )
     session = limited()
     used = session.cluster.store.bytes
-    assert used == sum(len(one.value) for one in session.cluster.store.range("/").entries)
+    assert used == sum(len(entry.value) for entry in session.cluster.store.range("/").entries)
     session = limited(bytes=used + 20_000)
     assert config_map(session, "small").status == 201
     assert (
@@ -105,7 +105,7 @@ def test_the_bytes_are_those_of_what_is_there_also_after_a_restart() -> None:
     session.request("DELETE", f"{MAPS.format('default')}/m")
     session.restart()
     store = session.cluster.store
-    assert store.bytes == sum(len(one.value) for one in store.range("/").entries)
+    assert store.bytes == sum(len(entry.value) for entry in store.range("/").entries)
 
 
 def test_limits_are_given_by_name() -> None:

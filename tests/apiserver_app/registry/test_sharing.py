@@ -50,10 +50,10 @@ def test_values_that_python_calls_equal_stay_what_they_were() -> None:
         {"a": []}, {"a": {}}, {"a": [{}]}, {"a": [[]]}, {"a": 1, "b": 2}, {"b": 2, "a": 1},
     ]  # fmt: skip
     objects: list[Object] = [{"spec": copy.deepcopy(one)} for one in values for _ in range(2)]
-    before = [orjson.dumps(one) for one in objects]
-    for one in objects:
-        shared.share(one)
-    assert [orjson.dumps(one) for one in objects] == before
+    before = [orjson.dumps(item) for item in objects]
+    for item in objects:
+        shared.share(item)
+    assert [orjson.dumps(item) for item in objects] == before
     assert objects[0]["spec"] is objects[1]["spec"]
 
 
@@ -94,5 +94,5 @@ def test_objects_that_have_left_the_window_share_their_parts(
         made = configmap(f"c{number}", labels={"app": "web"})
         session.request("POST", CONFIGMAPS, made, settle=False)
     found = session.cluster.cache.list("configmaps", "default")
-    labels = {id(one["metadata"]["labels"]) for one in found if "labels" in one["metadata"]}
+    labels = {id(item["metadata"]["labels"]) for item in found if "labels" in item["metadata"]}
     assert len(labels) <= watchcache.WINDOW + 1 < len(found)

@@ -41,7 +41,7 @@ class Asynchronous:
     def discovery(self) -> None:
         async def steps(_core: Any, api: Any) -> None:
             groups = await client.ApisApi(api).get_api_versions()
-            assert "apps" in [one.name for one in groups.groups]
+            assert "apps" in [group.name for group in groups.groups]
 
         self._run(steps)
 
@@ -61,7 +61,7 @@ class Asynchronous:
     def list(self) -> None:
         async def steps(core: Any, _api: Any) -> None:
             found = await core.list_namespaced_config_map(self.ns)
-            assert "one" in [one.metadata.name for one in found.items]
+            assert "one" in [item.metadata.name for item in found.items]
 
         self._run(steps)
 

@@ -33,7 +33,7 @@ class Kr8s:
         assert self.api.version()["major"] == "1"
 
     def discovery(self) -> None:
-        assert "deployments" in [one["name"] for one in self.api.api_resources()]
+        assert "deployments" in [resource["name"] for resource in self.api.api_resources()]
 
     def create(self) -> None:
         assert self._made(ConfigMap, clients.config_map("one")).metadata["uid"]
@@ -42,7 +42,7 @@ class Kr8s:
         assert ConfigMap.get("one", namespace=self.ns, api=self.api).raw["data"] == {"a": "b"}
 
     def list(self) -> None:
-        names = [one.name for one in self.api.get("configmaps", namespace=self.ns)]
+        names = [configmap.name for configmap in self.api.get("configmaps", namespace=self.ns)]
         assert "one" in names
 
     def selectors(self) -> None:

@@ -67,7 +67,7 @@ class Light:
     def apply(self) -> None:
         done = self.client.apply(ConfigMap.from_dict(clients.config_map("applied")))
         assert done.metadata is not None
-        assert [one.operation for one in done.metadata.managedFields or []] == ["Apply"]
+        assert [entry.operation for entry in done.metadata.managedFields or []] == ["Apply"]
 
     def replace(self) -> None:
         found = self.client.get(ConfigMap, "one")

@@ -43,14 +43,14 @@ class Official:
         assert self.core.read_namespaced_config_map("one", self.ns).data == {"a": "b"}
 
     def list(self) -> None:
-        names = [one.metadata.name for one in self.core.list_namespaced_config_map(self.ns).items]
+        names = [item.metadata.name for item in self.core.list_namespaced_config_map(self.ns).items]
         assert "one" in names
 
     def selectors(self) -> None:
         found = self.core.list_namespaced_config_map(
             self.ns, label_selector="made=here", field_selector="metadata.name=one"
         )
-        assert [one.metadata.name for one in found.items] == ["one"]
+        assert [item.metadata.name for item in found.items] == ["one"]
 
     def pages(self) -> None:
         first = self.core.list_namespaced_config_map(self.ns, limit=1)
@@ -131,7 +131,7 @@ class Official:
         done = self.core.patch_namespaced_pod_status(
             "waits", self.ns, {"status": {"conditions": [{"type": "mine", "status": "True"}]}}
         )
-        assert "mine" in [one.type for one in done.status.conditions]
+        assert "mine" in [condition.type for condition in done.status.conditions]
         until(lambda: self.core.read_namespaced_pod("waits", self.ns).status.phase == "Running")
 
     def custom_resource(self) -> None:

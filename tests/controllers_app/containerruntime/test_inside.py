@@ -67,8 +67,10 @@ def test_with_a_role_the_pods_are_listed_and_every_gate_is_in_the_trace(site: Se
     site.apply(ROLE)
     site.settle()
     listed = orjson.loads(sh(site, f"{CURL} {TOKEN} {PODS}")[0])
-    assert [one["metadata"]["name"] for one in listed["items"]] == ["box", "web"]
-    asked = [one for one in site.records() if one["kind"] == "request" and one.get("outside")]
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["box", "web"]
+    asked = [
+        record for record in site.records() if record["kind"] == "request" and record.get("outside")
+    ]
     assert asked
 
 

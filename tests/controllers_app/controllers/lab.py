@@ -210,7 +210,9 @@ class Lab:
 
     def records(self, kind: str) -> list[tuple[Any, ...]]:
         """The fields of all trace records of a kind."""
-        return [astuple(one)[4:] for one in self.cluster.recorder.records if one.kind == kind]
+        return [
+            astuple(record)[4:] for record in self.cluster.recorder.records if record.kind == kind
+        ]
 
     def forget_records(self) -> None:
         while self.cluster.recorder.take(lambda revision: b"null") is not None:
@@ -220,11 +222,11 @@ class Lab:
         """(result, said) of each reconcile of a controller."""
         spans: dict[int, str] = {}
         out = []
-        for one in self.cluster.recorder.records:
-            if one.kind == "work":
-                spans[one.seq] = one.component
-            elif one.kind == "done" and spans.get(one.span) == component:
-                out.append((one.result, one.said))
+        for record in self.cluster.recorder.records:
+            if record.kind == "work":
+                spans[record.seq] = record.component
+            elif record.kind == "done" and spans.get(record.span) == component:
+                out.append((record.result, record.said))
         return out
 
     def requests(self, client: str, verb: str = "", resource: str = "") -> list[tuple[Any, ...]]:

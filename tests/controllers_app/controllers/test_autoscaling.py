@@ -82,18 +82,18 @@ def status(session: Session, name: str = "web") -> dict[str, Any]:
 
 def conditions(session: Session, name: str = "web") -> dict[str, tuple[str, str, str]]:
     return {
-        one["type"]: (one["status"], one["reason"], one["message"])
-        for one in status(session, name).get("conditions") or ()
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in status(session, name).get("conditions") or ()
     }
 
 
 def told(session: Session, name: str = "web") -> list[tuple[str, str]]:
     found = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
     return [
-        (one["reason"], one["message"])
-        for one in found
-        if one["involvedObject"]["kind"] == "HorizontalPodAutoscaler"
-        and one["involvedObject"]["name"] == name
+        (event["reason"], event["message"])
+        for event in found
+        if event["involvedObject"]["kind"] == "HorizontalPodAutoscaler"
+        and event["involvedObject"]["name"] == name
     ]
 
 
@@ -306,7 +306,7 @@ def test_a_loop_that_asks_the_service_is_shared_by_all_and_scaled_by(measured: S
     measured.wait(20)
     path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dweb"
     items = measured.request("GET", path).json()["items"]
-    used = [int(one["containers"][0]["usage"]["cpu"][:-1]) // 1_000_000 for one in items]
+    used = [int(item["containers"][0]["usage"]["cpu"][:-1]) // 1_000_000 for item in items]
     assert len(used) == 2 and sum(used) > 700 and abs(used[0] - used[1]) < 30
     autoscale(measured)
     measured.wait(35)

@@ -46,6 +46,6 @@ def test_a_role_of_ones_own_gathers_by_its_selectors() -> None:
 
 def test_the_roles_there_from_the_start_have_their_rules_already() -> None:
     session = bare_session()
-    said = {one["said"] for one in session.records() if one["kind"] == "done"}
+    said = {record["said"] for record in session.records() if record["kind"] == "done"}
     assert "has the rules of all it gathers" in said
     assert not any(text.startswith("gathers") for text in said)

@@ -85,7 +85,7 @@ def test_of_those_that_have_ended_the_history_keeps_as_many_as_it_may(lab: Lab) 
     for _ in range(3):
         lab.run(60)
         end(lab)
-        names = [*names, *(one for one in lab.names("jobs.batch") if one not in names)]
+        names = [*names, *(name for name in lab.names("jobs.batch") if name not in names)]
     assert len(names) == 3
     assert lab.names("jobs.batch") == names[-1:]
     assert "SuccessfulDelete" in reasons(lab)

@@ -20,15 +20,15 @@ def service(name: str = "web", **spec: Any) -> dict[str, Any]:
 
 
 def slices(lab: Lab) -> list[dict[str, Any]]:
-    return [one for one in lab.all(SLICES) if meta.name_of(one) != "kubernetes"]
+    return [slice_ for slice_ in lab.all(SLICES) if meta.name_of(slice_) != "kubernetes"]
 
 
 def endpoints(lab: Lab) -> list[tuple[str, bool]]:
     """(pod, ready) of every endpoint in every slice."""
     return sorted(
-        (one["targetRef"]["name"], one["conditions"]["ready"])
+        (endpoint["targetRef"]["name"], endpoint["conditions"]["ready"])
         for item in slices(lab)
-        for one in item.get("endpoints") or ()
+        for endpoint in item.get("endpoints") or ()
     )
 
 
@@ -60,8 +60,8 @@ def test_pods_become_endpoints_and_ready_ones_serve(lab: Lab) -> None:
     assert item["endpoints"][0]["nodeName"] == "node-1"
     assert item["endpoints"][0]["zone"] == "north"
     [subset] = lab.get("endpoints", "web")["subsets"]
-    assert [one["targetRef"]["name"] for one in subset["addresses"]] == [first]
-    assert [one["targetRef"]["name"] for one in subset["notReadyAddresses"]] == [second]
+    assert [address["targetRef"]["name"] for address in subset["addresses"]] == [first]
+    assert [address["targetRef"]["name"] for address in subset["notReadyAddresses"]] == [second]
     assert subset["ports"] == [{"port": 8080, "protocol": "TCP"}]
 
 

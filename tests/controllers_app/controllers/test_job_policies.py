@@ -66,7 +66,9 @@ def test_an_exit_code_fails_the_job_at_once_and_says_why(jobs: Lab) -> None:
     found = conditions(jobs)
     assert found["FailureTarget"] == found["Failed"] == ("True", "PodFailurePolicy")
     message = f"Container pi for pod default/{first} failed with exit code 42 matching FailJob rule"
-    assert {one["message"] for one in status_of(jobs)["conditions"]} == {f"{message} at index 0"}
+    assert {condition["message"] for condition in status_of(jobs)["conditions"]} == {
+        f"{message} at index 0"
+    }
     assert ("PodFailurePolicy", f"{message} at index 0", 1) in jobs.events("Job")
     assert other not in jobs.names("pods")
     jobs.assert_no_slips()
@@ -192,7 +194,9 @@ def test_the_indexes_that_are_enough_complete_the_job_and_the_others_go(jobs: La
     jobs.run(2)
     found = conditions(jobs)
     assert found["SuccessCriteriaMet"] == found["Complete"] == ("True", "SuccessPolicy")
-    assert {one["message"] for one in status_of(jobs)["conditions"]} == {"Matched rules at index 0"}
+    assert {condition["message"] for condition in status_of(jobs)["conditions"]} == {
+        "Matched rules at index 0"
+    }
     status = status_of(jobs)
     assert (status["succeeded"], status["completedIndexes"]) == (2, "0,1")
     assert "failed" not in status

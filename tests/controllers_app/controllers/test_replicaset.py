@@ -141,14 +141,14 @@ def test_the_trace_tells_that_pods_of_another_owner_are_skipped() -> None:
         path = "/apis/apps/v1/namespaces/default/replicasets"
         assert session.request("POST", path, item).status == 201
     works = {
-        one["seq"]: one["key"]
-        for one in session.records()
-        if one["kind"] == "work" and one["component"] == "replicaset"
+        record["seq"]: record["key"]
+        for record in session.records()
+        if record["kind"] == "work" and record["component"] == "replicaset"
     }
     said = [
-        (works[one["span"]], one["said"])
-        for one in session.records()
-        if one["kind"] == "done" and one["span"] in works
+        (works[record["span"]], record["said"])
+        for record in session.records()
+        if record["kind"] == "done" and record["span"] in works
     ]
     skips = [(key, text.partition("; ")[2]) for key, text in said if "skipped" in text]
     assert skips[0][0] == "default/two"
@@ -230,11 +230,15 @@ def test_killing_the_whole_manager_changes_nothing_in_the_end(lab: Lab) -> None:
 def test_it_writes_under_its_own_service_account(lab: Lab) -> None:
     lab.create("replicasets.apps", replica_set(replicas=1))
     records = lab.cluster.recorder.records
-    spans = {one.seq for one in records if one.kind == "request" and one.client == "replicaset"}
+    spans = {
+        record.seq
+        for record in records
+        if record.kind == "request" and record.client == "replicaset"
+    }
     users = {
-        msgspec.json.decode(one.detail)["user"]["name"]
-        for one in records
-        if one.kind == "gate" and one.gate == "authentication" and one.span in spans
+        msgspec.json.decode(record.detail)["user"]["name"]
+        for record in records
+        if record.kind == "gate" and record.gate == "authentication" and record.span in spans
     }
     assert users == {"system:serviceaccount:kube-system:replicaset-controller"}
 
@@ -243,17 +247,19 @@ def test_what_it_did_leads_back_to_the_request_that_caused_it(lab: Lab) -> None:
     owner = lab.create("replicasets.apps", replica_set(replicas=1))
     records = lab.cluster.recorder.records
     first = next(
-        one.rev for one in records if one.kind == "write" and one.resource == "replicasets.apps"
+        record.rev
+        for record in records
+        if record.kind == "write" and record.resource == "replicasets.apps"
     )
     work = next(
-        one.seq
-        for one in records
-        if one.kind == "work" and one.component == "replicaset" and first in one.revs
+        record.seq
+        for record in records
+        if record.kind == "work" and record.component == "replicaset" and first in record.revs
     )
     [create] = [
-        one
-        for one in records
-        if one.kind == "request" and one.verb == "create" and one.resource == "pods"
+        record
+        for record in records
+        if record.kind == "request" and record.verb == "create" and record.resource == "pods"
     ]
     assert create.parent == work
     assert meta.name_of(owner) == "web"

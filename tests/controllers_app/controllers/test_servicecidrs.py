@@ -44,7 +44,7 @@ def test_a_range_is_ready_and_protected(lab: Lab) -> None:
     assert found["metadata"]["finalizers"] == [FINALIZER]
     [condition] = found["status"]["conditions"]
     assert (condition["type"], condition["status"]) == ("Ready", "True")
-    owners = {one["manager"]: one["operation"] for one in found["metadata"]["managedFields"]}
+    owners = {entry["manager"]: entry["operation"] for entry in found["metadata"]["managedFields"]}
     assert owners["service-cidr-controller"] == "Apply"
 
 

@@ -107,7 +107,7 @@ def test_claims_go_with_the_set_when_its_policy_says_so(lab: Lab) -> None:
     lab.patch("statefulsets.apps", "db", {"spec": {"replicas": 1}})
     settle(lab)
     assert lab.names("persistentvolumeclaims") == ["data-db-0", "data-db-1"]
-    owners = [one["kind"] for one in retention.owners_of(lab.all("persistentvolumeclaims")[0])]
+    owners = [owner["kind"] for owner in retention.owners_of(lab.all("persistentvolumeclaims")[0])]
     assert owners == ["StatefulSet"]
     lab.delete("statefulsets.apps", "db")
     settle(lab)
@@ -135,7 +135,7 @@ def test_claims_are_let_go_again_when_the_policy_changes(lab: Lab) -> None:
     policy = {"whenDeleted": "Retain", "whenScaled": "Retain"}
     change = {"spec": {"persistentVolumeClaimRetentionPolicy": policy}}
     lab.patch("statefulsets.apps", "db", change)
-    assert [retention.owners_of(one) for one in lab.all("persistentvolumeclaims")] == [[], []]
+    assert [retention.owners_of(claim) for claim in lab.all("persistentvolumeclaims")] == [[], []]
 
 
 def test_a_pod_comes_back_only_once_its_old_claim_is_gone(lab: Lab) -> None:

@@ -51,7 +51,7 @@ def who(lab: Lab, token: str) -> tuple[str, str]:
     """The user a token names, or why it names none."""
     union = lab.cluster.context.access.authentication
     user, tries = lab.call(union.authenticate(Credential(bearer=token), lab.kernel.now))
-    refused = [one.why for one in tries if one.verdict == "deny"]
+    refused = [attempt.why for attempt in tries if attempt.verdict == "deny"]
     return (user.name, "") if user else ("", refused[0])
 
 
@@ -200,7 +200,8 @@ def test_what_nobody_used_for_a_year_is_marked_and_a_year_later_deleted(lab: Lab
         lab.kernel.advance(lab.kernel.now + days * DAY)
         lab.run(60)
         return {
-            meta.name_of(one): INVALID_SINCE in meta.labels_of(one) for one in lab.all("secrets")
+            meta.name_of(secret): INVALID_SINCE in meta.labels_of(secret)
+            for secret in lab.all("secrets")
         }
 
     unmarked = {"made": False, "mounted": False, "own": False}

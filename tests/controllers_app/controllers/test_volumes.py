@@ -124,7 +124,7 @@ def test_a_class_that_waits_for_its_first_consumer_waits_for_the_schedulers_choi
     lab.create("pods", user())
     lab.run(20)
     assert phase(lab, CLAIMS, "data") == "Pending"
-    assert [one[:2] for one in lab.events("PersistentVolumeClaim")] == [
+    assert [event[:2] for event in lab.events("PersistentVolumeClaim")] == [
         ("WaitForFirstConsumer", "waiting for first consumer to be created before binding"),
         ("WaitForPodScheduled", "waiting for pod user to be scheduled"),
     ]
@@ -181,7 +181,7 @@ def test_a_claim_is_told_why_it_cannot_have_the_volume_it_names(
 ) -> None:
     lab.create(VOLUMES, there, "")
     lab.create(CLAIMS, claim(storageClassName="", volumeName="disk"))
-    assert said in [one[:2] for one in lab.events("PersistentVolumeClaim")]
+    assert said in [event[:2] for event in lab.events("PersistentVolumeClaim")]
     assert phase(lab, CLAIMS, "data") == "Pending"
 
 

@@ -17,9 +17,11 @@ from tests.controllers_app.podlab import cluster, create, events, get, patch, po
 def requests_of_kubelet(session: Session, since: int) -> list[tuple[str, str, str]]:
     """(verb, resource, subresource) of what node-1's kubelet asked for after a record."""
     return [
-        (one["verb"], one["resource"], one["subresource"])
-        for one in session.records()
-        if one["kind"] == "request" and one["client"] == "kubelet/node-1" and one["seq"] > since
+        (record["verb"], record["resource"], record["subresource"])
+        for record in session.records()
+        if record["kind"] == "request"
+        and record["client"] == "kubelet/node-1"
+        and record["seq"] > since
     ]
 
 
@@ -64,7 +66,7 @@ def test_a_node_tells_its_health_and_whether_pods_may_come() -> None:
         patch(session, "/api/v1/nodes/node-1", {"spec": {"unschedulable": wanted}})
         session.wait(11)
     found = session.request("GET", "/api/v1/namespaces/default/events").json()["items"]
-    told = [one["reason"] for one in found if one["involvedObject"]["uid"] == "node-1"]
+    told = [event["reason"] for event in found if event["involvedObject"]["uid"] == "node-1"]
     # RegisteredNode and others are the node lifecycle controller's, with the node's real uid
     assert told == [
         "Starting",
@@ -175,11 +177,11 @@ def test_a_pod_for_which_no_address_is_left_tries_every_ten_seconds() -> None:
     addresses.take = take
     session.wait(15)
     failed = [
-        one["t"]
-        for one in session.records()
-        if one["kind"] == "kubelet" and (one["step"], one["state"]) == ("network", "fail")
+        record["t"]
+        for record in session.records()
+        if record["kind"] == "kubelet" and (record["step"], record["state"]) == ("network", "fail")
     ]
     gaps = {round((after - before) / 1e6) for before, after in itertools.pairwise(failed)}
     assert len(failed) > 4 and gaps == {10}
     found = session.request("GET", "/api/v1/namespaces/default/pods").json()["items"]
-    assert [one["status"]["phase"] for one in found] == ["Running"]
+    assert [item["status"]["phase"] for item in found] == ["Running"]

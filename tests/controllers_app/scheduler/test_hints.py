@@ -20,7 +20,7 @@ Act = Callable[[Session], object]
 
 
 def selecting(kind: str, *terms: dict[str, str]) -> dict[str, Any]:
-    found = [{"topologyKey": HOST, "labelSelector": {"matchLabels": one}} for one in terms]
+    found = [{"topologyKey": HOST, "labelSelector": {"matchLabels": term}} for term in terms]
     return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": found}}}
 
 

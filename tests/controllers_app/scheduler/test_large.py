@@ -79,7 +79,7 @@ NODES = st.lists(
 def world(drawn: list[tuple[str, str, list[int], bool, str, bool, int]]) -> Cache:
     cache = Cache()
     for number, (cpu, zone, taints, closed, disk, has_image, pods) in enumerate(drawn):
-        more: dict[str, Any] = {"taints": [(NOT_READY, SLOW)[one] for one in taints]}
+        more: dict[str, Any] = {"taints": [(NOT_READY, SLOW)[taint] for taint in taints]}
         if closed:
             more["unschedulable"] = True
         images = [IMAGE] if has_image else []

@@ -30,9 +30,11 @@ def started(given: flags.Flags, **inputs: Any) -> Session:
 def phase(session: Session, name: str, of: str = "web") -> dict[str, Any]:
     """What the last attempt for a pod told of a phase."""
     found = [
-        one["detail"]
-        for one in session.records()
-        if one["kind"] == "schedule" and one["phase"] == name and one["pod"] == f"default/{of}"
+        record["detail"]
+        for record in session.records()
+        if record["kind"] == "schedule"
+        and record["phase"] == name
+        and record["pod"] == f"default/{of}"
     ]
     return dict(found[-1])
 
@@ -55,9 +57,10 @@ def test_with_one_predicate_only_it_and_the_mandatory_ones_run(tmp_path: Path) -
     assert sorted(names) == sorted([*ALWAYS, "NodePorts"])
     assert get(session)["spec"]["nodeName"]  # nobody asked for the CPUs and the node's labels
     (start,) = (
-        one["detail"]
-        for one in session.records()
-        if one["kind"] == "component" and (one["name"], one["state"]) == ("scheduler", "starting")
+        record["detail"]
+        for record in session.records()
+        if record["kind"] == "component"
+        and (record["name"], record["state"]) == ("scheduler", "starting")
     )
     filters = [each["name"] for each in start["plugins"] if each.get("filters")]
     assert filters == ["NodeUnschedulable", "NodePorts", "TaintToleration"]
@@ -189,9 +192,9 @@ subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:kube
 
 def failures(session: Session) -> list[str]:
     return [
-        one["detail"]["why"]
-        for one in session.records()
-        if one["kind"] == "component" and one["state"] == "failed"
+        record["detail"]["why"]
+        for record in session.records()
+        if record["kind"] == "component" and record["state"] == "failed"
     ]
 
 

@@ -35,7 +35,7 @@ def victims(which: Cache, info: PodInfo, **world: Any) -> tuple[str, list[str]]:
     chosen = tried(which, info, **world)[1].candidate
     if chosen is None:
         return "", []
-    return chosen.node, [one.key.removeprefix("d/") for one in chosen.victims]
+    return chosen.node, [victim.key.removeprefix("d/") for victim in chosen.victims]
 
 
 def budget(allowed: int, **match: str) -> Object:
@@ -264,7 +264,7 @@ def test_the_victim_leaves_and_the_pod_takes_its_node() -> None:
     web = get(session)
     assert (web["spec"]["nodeName"], web["status"]["phase"]) == ("node-1", "Running")
     assert web["status"]["nominatedNodeName"] == "node-1"
-    assert [one["metadata"]["name"] for one in items(session)] == ["v2", "v3", "web"]
+    assert [item["metadata"]["name"] for item in items(session)] == ["v2", "v3", "web"]
     said = podlab.events(session)
     assert said[0] == (
         "Warning",
@@ -287,7 +287,7 @@ def test_the_trace_tells_who_left_and_why_there() -> None:
     create(session, asking("v1", "4", "mid", **on(1)))
     create(session, asking("v2", "4", "low", **on(2)))
     create(session, asking("web", "1", "high"))
-    told = [one for one in session.records() if one["kind"] == "schedule"]
+    told = [record for record in session.records() if record["kind"] == "schedule"]
     mine = [one for one in told if one["pod"] == "default/web"]
     first, last = mine[:3], [one["phase"] for one in mine[3:]]
     assert [one["phase"] for one in first] == ["filter", "preempt", "fail"]

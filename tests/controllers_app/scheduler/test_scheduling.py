@@ -13,8 +13,10 @@ from tests.controllers_app.podlab import PODS, cluster, condition, create, get, 
 
 def attempts(session: Session, name: str = "web") -> int:
     return sum(
-        one["kind"] == "work" and one["component"] == "scheduler" and one["key"].endswith(name)
-        for one in session.records()
+        record["kind"] == "work"
+        and record["component"] == "scheduler"
+        and record["key"].endswith(name)
+        for record in session.records()
     )
 
 
@@ -129,7 +131,7 @@ def test_a_deleted_pod_leaves_the_queue() -> None:
 def test_each_attempt_tells_one_record_a_phase() -> None:
     session = cluster(nodes=3)
     create(session, pod())
-    told = [one for one in session.records() if one["kind"] == "schedule"]
+    told = [record for record in session.records() if record["kind"] == "schedule"]
     assert [one["phase"] for one in told] == ["filter", "score", "select", "bind"]
     score = told[1]["detail"]
     assert set(score) == {"plugins", "skipped", "total"}
@@ -165,7 +167,7 @@ def test_a_binding_names_the_pod_by_its_uid_and_the_node_and_is_posted() -> None
     assert (body["kind"], body["metadata"]["name"]) == ("Binding", "web")
     assert body["metadata"]["uid"] == bound["metadata"]["uid"]
     assert body["target"] == {"kind": "Node", "name": bound["spec"]["nodeName"]}
-    [told] = [one for one in session.records() if one.get("phase") == "bind"]
+    [told] = [record for record in session.records() if record.get("phase") == "bind"]
     assert told["detail"]["node"] == body["target"]["name"]
     assert told["detail"]["uid"] == body["metadata"]["uid"]
 

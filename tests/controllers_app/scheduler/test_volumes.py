@@ -82,9 +82,9 @@ def said(session: Session, name: str = "web") -> tuple[str, str]:
 
 def told(session: Session, phase: str) -> list[dict[str, Any]]:
     return [
-        one["detail"]
-        for one in session.records()
-        if one["kind"] == "schedule" and one["phase"] == phase
+        record["detail"]
+        for record in session.records()
+        if record["kind"] == "schedule" and record["phase"] == phase
     ]
 
 
@@ -142,12 +142,16 @@ def test_others_have_their_turn_while_a_volume_is_made() -> None:
     create(session, pod("quick"))
     session.cluster.role("controllers", "start")
     session.wait(30)
-    binds = [one for one in session.records() if one["kind"] == "schedule"]
-    order = [(one["pod"], one["phase"]) for one in binds if one["phase"] in ("bind", "prebind")]
+    binds = [record for record in session.records() if record["kind"] == "schedule"]
+    order = [(bind["pod"], bind["phase"]) for bind in binds if bind["phase"] in ("bind", "prebind")]
     assert order == [("default/web", "prebind"), ("default/quick", "bind"), ("default/web", "bind")]
-    spans = {one["span"] for one in binds if one["pod"] == "default/web"}
+    spans = {bind["span"] for bind in binds if bind["pod"] == "default/web"}
     assert len(spans) == 1  # all of it is one attempt, which is closed once
-    closed = [one for one in session.records() if one["kind"] == "done" and one["span"] in spans]
+    closed = [
+        record
+        for record in session.records()
+        if record["kind"] == "done" and record["span"] in spans
+    ]
     assert [one["said"] for one in closed] == ["bound to node-1"]
 
 
@@ -244,7 +248,7 @@ def test_a_node_that_a_provisioner_gives_back_is_chosen_anew() -> None:
     patch(session, f"{CLAIMS}/data", {"metadata": {"annotations": gone}})
     session.wait(3)
     message = 'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for '
-    assert (f'{message}PVC "data"') in [one["message"] for one in told(session, "fail")]
+    assert (f'{message}PVC "data"') in [event["message"] for event in told(session, "fail")]
     session.cluster.role("controllers", "start")
     session.wait(60)
     assert get(session)["status"]["phase"] == "Running"

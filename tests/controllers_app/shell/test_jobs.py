@@ -62,4 +62,4 @@ def test_the_time_of_a_pipelines_lines_is_when_they_were_written(box: Session) -
     create(box, pod("clock", image="busybox", container=args))
     box.wait(10)
     seconds = [int(one) for one in log(box, "clock").split()]
-    assert [one - seconds[0] for one in seconds] == [0, 2, 4]
+    assert [second - seconds[0] for second in seconds] == [0, 2, 4]

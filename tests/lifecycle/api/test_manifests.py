@@ -44,7 +44,7 @@ def test_a_list_is_taken_apart() -> None:
         '{"apiVersion":"v1","kind":"List","items":['
         '{"apiVersion":"v1","kind":"Secret"},{"apiVersion":"v1","kind":"ConfigMap"}]}'
     )
-    assert [one.kind for one in posts(text)] == ["Secret", "ConfigMap"]
+    assert [post.kind for post in posts(text)] == ["Secret", "ConfigMap"]
 
 
 def test_what_is_applied_goes_to_its_own_path_and_needs_a_name() -> None:

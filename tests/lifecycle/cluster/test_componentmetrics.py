@@ -65,11 +65,14 @@ def ask(session: Session, name: str, port: int, path: str = "metrics") -> Answer
 def samples(text: bytes) -> dict[tuple[str, str], float]:
     return {
         (
-            one.name,
-            next((one.labels[key] for key in ("name", "queue", "result") if key in one.labels), ""),
-        ): one.value
+            sample.name,
+            next(
+                (sample.labels[key] for key in ("name", "queue", "result") if key in sample.labels),
+                "",
+            ),
+        ): sample.value
         for family in text_string_to_metric_families(text.decode())
-        for one in family.samples
+        for sample in family.samples
     }
 
 

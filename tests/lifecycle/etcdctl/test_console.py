@@ -211,8 +211,12 @@ def test_a_valid_object_that_is_put_is_served_and_watched(plain: Shell) -> None:
     assert found["data"] == {"a": "1"}
     assert found["metadata"]["resourceVersion"] == str(session.cluster.store.revision)
     assert ("ADDED", "mine") in [(kind, obj["metadata"].get("name")) for kind, obj in events(watch)]
-    writes = [one for one in session.records() if one["kind"] == "write" and one["name"] == "mine"]
-    work = next(one for one in session.records() if one["seq"] == writes[0]["span"])
+    writes = [
+        record
+        for record in session.records()
+        if record["kind"] == "write" and record["name"] == "mine"
+    ]
+    work = next(record for record in session.records() if record["seq"] == writes[0]["span"])
     assert (work["kind"], work["component"]) == ("work", "etcdctl")
     plain("del /registry/configmaps/default/mine")
     assert session.request("GET", f"{CONFIGMAPS}/mine").status == 404

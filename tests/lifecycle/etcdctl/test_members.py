@@ -45,7 +45,7 @@ def test_every_member_sees_the_others_and_knows_its_leader(shell: Shell) -> None
     assert [len(one["members"]) for one in (own, theirs)] == [2, 2]
     found = orjson.loads(shell("endpoint status --cluster -w json"))
     ids = [one["Status"]["header"]["member_id"] for one in found]
-    assert ids == [one["ID"] for one in own["members"]]
+    assert ids == [member["ID"] for member in own["members"]]
     assert {one["Status"]["leader"] for one in found} == {ids[0]}
     shell("put seen 1")
     assert shell(f"--endpoints={SECOND}:2379 get seen") == "seen\n1\n"
@@ -102,8 +102,14 @@ def test_what_would_stop_etcd_is_refused(shell: Shell) -> None:
 def test_a_change_is_told_as_work_of_etcdctl(shell: Shell) -> None:
     shell(f"member add node-2 --peer-urls={SECOND}:2380")
     records = shell.session.records()
-    work = [one for one in records if one["kind"] == "work" and one["component"] == "etcdctl"][-1]
-    done = next(one for one in records if one["kind"] == "done" and one["span"] == work["seq"])
+    work = [
+        record
+        for record in records
+        if record["kind"] == "work" and record["component"] == "etcdctl"
+    ][-1]
+    done = next(
+        record for record in records if record["kind"] == "done" and record["span"] == work["seq"]
+    )
     assert "2 members" in str(done)
 
 

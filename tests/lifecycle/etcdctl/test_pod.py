@@ -57,7 +57,7 @@ def test_who_leads_is_seen_by_those_who_listen(box: Session) -> None:
     )
     lines = out.splitlines()
     assert lines[1::2] == ["ann", "bob"]
-    assert all(one.startswith("chair/") for one in lines[::2])
+    assert all(line.startswith("chair/") for line in lines[::2])
 
 
 def test_a_lock_is_given_back_by_ctrl_c(box: Session) -> None:

@@ -180,7 +180,7 @@ class WebSocket:
 
     def send_together(self, *payloads: bytes) -> None:
         """Short frames in one piece."""
-        heads = (bytes((0x82, 0x80 | len(one))) for one in payloads)
+        heads = (bytes((0x82, 0x80 | len(payload))) for payload in payloads)
         self.socket.sendall(
             b"".join(h + bytes(4) + p for h, p in zip(heads, payloads, strict=True))
         )

@@ -201,9 +201,9 @@ class Driver:
 
     def _act(self, what: str, args: dict[str, Any]) -> dict[str, Any]:
         if what == "stream":
-            self._send([("body", one, args["data"].encode(), True) for one in self._streams])
+            self._send([("body", stream, args["data"].encode(), True) for stream in self._streams])
         elif what == "end":
-            self._send([("body", one, b"", False) for one in self._streams])
+            self._send([("body", stream, b"", False) for stream in self._streams])
             self._streams.clear()
         elif what == "trace":
             first = self._seq + 1

@@ -80,7 +80,7 @@ def test_killed_worker_is_replaced_and_everything_goes_on(tmp_path: Path) -> Non
         assert demo.get("/api").status == 200  # waits for the new one
         assert demo.get("/viz/v1/clusters/demo").status == 200
         demo.act("trace", count=5)
-        assert [one["seq"] for one in feed.json()["records"]] == [5]
+        assert [record["seq"] for record in feed.json()["records"]] == [5]
         ends = json.loads((tmp_path / "endpoints.json").read_text())
         assert ends["worker_pid"] != demo.endpoints["worker_pid"]
 

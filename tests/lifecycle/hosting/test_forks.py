@@ -127,7 +127,7 @@ def test_a_fork_is_ready_paused_at_its_moment(demo: Demo) -> None:
         for name in ("demo", fork["name"])
     ]
     assert records[0] == records[1] and records[0][-1]["t"] == fork["t"]
-    assert [one["cluster"] for one in get(demo, "")["clusters"]] == ["demo", fork["name"]]
+    assert [cluster["cluster"] for cluster in get(demo, "")["clusters"]] == ["demo", fork["name"]]
 
 
 def after(demo: Demo, cluster: str, seq: int, until: int, shift: int = 0) -> list[dict[str, Any]]:
@@ -142,12 +142,14 @@ def after(demo: Demo, cluster: str, seq: int, until: int, shift: int = 0) -> lis
         for name in ("seq", "span", "parent"):
             if one.get(name, 0) > seq:
                 one[name] -= shift
-    return [one for one in found[shift:] if one["t"] <= until]
+    return [record for record in found[shift:] if record["t"] <= until]
 
 
 def test_an_exact_fork_that_is_not_changed_goes_on_as_its_cluster_did(demo: Demo) -> None:
     records = after(demo, "demo", 0, 1 << 60)
-    set_off = next(one for one in records if one["kind"] == "clock")  # nobody asks for more then
+    set_off = next(
+        record for record in records if record["kind"] == "clock"
+    )  # nobody asks for more then
     fork = made(demo, seq=set_off["seq"])
     assert (fork["how"], fork["why"]) == ("rerun", "")
     control(demo, fork["name"], "resume")
@@ -165,9 +167,10 @@ def test_an_exact_fork_that_is_not_changed_goes_on_as_its_cluster_did(demo: Demo
 def test_a_taint_sends_the_pod_to_another_node_and_the_comparison_names_it(demo: Demo) -> None:
     records = after(demo, "demo", 0, 1 << 60)
     created = next(
-        one
-        for one in records
-        if one["kind"] == "write" and (one["resource"], one["name"]) == ("deployments.apps", "one")
+        record
+        for record in records
+        if record["kind"] == "write"
+        and (record["resource"], record["name"]) == ("deployments.apps", "one")
     )
     pods = get(demo, "demo/objects?prefix=/registry/pods/default/one-")["objects"]
     [pod] = pods.values()
@@ -190,7 +193,7 @@ def test_a_taint_sends_the_pod_to_another_node_and_the_comparison_names_it(demo:
     assert (first["kind"], first["what"], first["there"]) == ("Pod", "spec.nodeName", before)
     assert first["here"] not in (before, None) and first["here"].startswith("node-")
     assert 0 < first["after"] < SECOND and first["name"].startswith("one-")
-    asked = [one for one in compared["differences"] if one["asked"]]
+    asked = [difference for difference in compared["differences"] if difference["asked"]]
     assert {(one["kind"], one["name"]) for one in asked} == {("Node", before)}
     for name, seq in (("demo", first["seq_there"]), (fork["name"], first["seq_here"])):
         [written] = get(demo, f"{name}/records?from={seq}&limit=1")["records"]
@@ -226,7 +229,7 @@ def test_a_fork_begins_at_a_revision(demo: Demo) -> None:
     fork = made(demo, revision=revision)
     assert revision <= fork["revision"] <= revision + 5  # what its last step wrote besides
     last = after(demo, "demo", fork["seq"] - 20, fork["t"])
-    assert max(one["rev"] for one in last if one["kind"] == "write") >= revision
+    assert max(record["rev"] for record in last if record["kind"] == "write") >= revision
 
 
 def test_a_fork_begins_with_the_bookmarks_of_before_its_moment_and_has_its_own(demo: Demo) -> None:
@@ -260,7 +263,7 @@ def test_the_real_kubectl_changes_a_fork_and_nothing_else(demo: Demo, tmp_path: 
     assert state["now"] == fork["t"]
     begun = get(demo, f"{name}/records?from={fork['seq'] + 1}")["records"]
     assert all(one["outside"] for one in begun if one["kind"] == "request")
-    assert not [one for one in begun if one["kind"] in ("work", "done")]
+    assert not [record for record in begun if record["kind"] in ("work", "done")]
     control(demo, name, "resume")
     kubectl("scale", "deployment/web", "--replicas=3")
     kubectl("rollout", "status", "deployment/web", "--timeout=60s")
@@ -300,7 +303,7 @@ def test_five_are_kept_and_only_forks_are_removed(demo: Demo) -> None:
         400,
         {"detail": "there are 5 forks already: remove one first"},
     )
-    until(lambda: {one["state"] for one in forks(demo)} == {"ready"})
+    until(lambda: {fork["state"] for fork in forks(demo)} == {"ready"})
     assert call(demo, "POST", f"{names[0]}/forks", {"seq": 5}) == (
         400,
         {"detail": f'"{names[0]}" is a fork itself: fork "demo"'},
@@ -314,7 +317,7 @@ def test_five_are_kept_and_only_forks_are_removed(demo: Demo) -> None:
     assert call(demo, "DELETE", names[2]) == (204, {})
     assert call(demo, "GET", names[2])[0] == 404
     assert demo.get(f"/clusters/{names[2]}/version").status == 404
-    assert [one["name"] for one in forks(demo)] == [one for one in names if one != names[2]]
+    assert [fork["name"] for fork in forks(demo)] == [name for name in names if name != names[2]]
 
 
 def test_a_copy_begins_anew_runs_at_once_and_uses_up_no_forks(demo: Demo) -> None:
@@ -334,10 +337,10 @@ def test_a_copy_begins_anew_runs_at_once_and_uses_up_no_forks(demo: Demo) -> Non
     assert (begun["kind"], begun["t"]) == ("component", 0)
 
     others = [made(demo, anew=True, replaces=copy["name"])["name"]]
-    assert copy["name"] not in {one["name"] for one in forks(demo)}
+    assert copy["name"] not in {fork["name"] for fork in forks(demo)}
     others += [made(demo, anew=True)["name"] for _ in range(3)]
 
-    assert [one["name"] for one in forks(demo)] == [*kept, *others[1:]]
+    assert [fork["name"] for fork in forks(demo)] == [*kept, *others[1:]]
     stages = ["demo", *others[1:]]
     assert [get(demo, name)["stage"] for name in stages] == [*[others[-1]] * 3, ""]
     assert call(demo, "POST", "demo/control", {"action": "stage"})[0] == 200
@@ -380,7 +383,7 @@ def test_whoever_follows_a_fork_is_sent_away_when_it_is_removed(demo: Demo) -> N
     feed = demo.feed(f"/ws/v1/clusters/{fork['name']}/trace?from={fork['seq']}")
     assert feed.json()["hello"]["cluster"] == fork["name"]
     control(demo, fork["name"], "resume")
-    while not any(one["kind"] == "control" for one in feed.json().get("records", ())):
+    while not any(record["kind"] == "control" for record in feed.json().get("records", ())):
         pass
     assert call(demo, "DELETE", fork["name"]) == (204, {})
     feed.close_code()
@@ -457,10 +460,10 @@ def test_a_token_is_shown_again_and_kept_nowhere(tmp_path: Path) -> None:
         fork = made(demo, seq=get(demo, "demo")["seq"])
         assert (fork["how"], fork["why"]) == ("rerun", "")
         told = [
-            (one["t"], one["verdict"], one["detail"])
+            (record["t"], record["verdict"], record["detail"])
             for name in ("demo", fork["name"])
-            for one in after(demo, name, 0, fork["t"])
-            if one["kind"] == "gate" and one["gate"] == "authentication"
+            for record in after(demo, name, 0, fork["t"])
+            if record["kind"] == "gate" and record["gate"] == "authentication"
         ]
         assert told[: len(told) // 2] == told[len(told) // 2 :]
     assert not any(b"planted" in file.read_bytes() for file in tmp_path.rglob("*.sqlite3*"))

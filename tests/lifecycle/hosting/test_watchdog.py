@@ -110,7 +110,7 @@ def serves(api: Api) -> None:
 
 def events(api: Api) -> dict[str, Any]:
     path = f"{DEFAULT}/events?fieldSelector=involvedObject.name%3Dspin"
-    return {one["message"]: one for one in api.get(path).json["items"]}
+    return {event["message"]: event for event in api.get(path).json["items"]}
 
 
 @pytest.mark.seconds_max(120)

@@ -62,7 +62,9 @@ def shape(key: str) -> str:
 
 
 def without(keys: list[str], patterns: tuple[str, ...]) -> list[str]:
-    return sorted(shape(key) for key in keys if not any(re.search(one, key) for one in patterns))
+    return sorted(
+        shape(key) for key in keys if not any(re.search(pattern, key) for pattern in patterns)
+    )
 
 
 def keys_of(version: str) -> list[str]:
@@ -98,9 +100,9 @@ def test_the_golden_list_is_the_seeds() -> None:
 
 def test_every_account_has_its_token_before_1_24(of_1_22: list[str]) -> None:
     accounts = [shape(key) for key in of_1_22 if key.startswith("/registry/serviceaccounts/")]
-    wanted = [one.replace("serviceaccounts/", "secrets/") + "-token-*" for one in accounts]
+    wanted = [account.replace("serviceaccounts/", "secrets/") + "-token-*" for account in accounts]
     secrets = [shape(key) for key in of_1_22 if key.startswith("/registry/secrets/")]
-    tokens = [one for one in secrets if "bootstrap-token-" not in one]
+    tokens = [secret for secret in secrets if "bootstrap-token-" not in secret]
     assert sorted(tokens) == sorted(wanted)
 
 
@@ -117,7 +119,7 @@ def test_a_security_policy_is_stored_under_its_odd_prefix() -> None:
     answer = session.request("POST", "/apis/policy/v1beta1/podsecuritypolicies", body)
     assert answer.status == 201, answer.text
     stored = {key for key in GOLDEN.read_text().split() if "podsecuritypolicy" in key}
-    assert [one.key for one in session.cluster.store.range(min(stored)).entries] == [*stored]
+    assert [entry.key for entry in session.cluster.store.range(min(stored)).entries] == [*stored]
 
 
 # since 1.22, by what brought them or took them away

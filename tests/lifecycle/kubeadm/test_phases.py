@@ -81,7 +81,7 @@ def test_the_quota_is_there_before_the_first_request() -> None:
 
 def test_cluster_info_is_signed_with_the_token_by_which_nodes_may_join(cluster: Session) -> None:
     secrets = _get(cluster, f"{SYSTEM}/secrets")["items"]
-    token = next(one for one in secrets if one["type"] == "bootstrap.kubernetes.io/token")
+    token = next(secret for secret in secrets if secret["type"] == "bootstrap.kubernetes.io/token")
     identity = token["metadata"]["name"].removeprefix("bootstrap-token-")
     info = _get(cluster, "/api/v1/namespaces/kube-public/configmaps/cluster-info")["data"]
     assert set(info) == {"kubeconfig", f"jws-kubeconfig-{identity}"}
@@ -105,7 +105,7 @@ def test_older_versions_name_their_maps_and_groups_differently() -> None:
     text = _get(session, f"{SYSTEM}/configmaps/kubeadm-config")["data"]["ClusterConfiguration"]
     assert "kubeadm.k8s.io/v1beta3" in text and "imageRepository: k8s.gcr.io" in text
     bindings = _get(session, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings")["items"]
-    assert "kubeadm:cluster-admins" not in [one["metadata"]["name"] for one in bindings]
+    assert "kubeadm:cluster-admins" not in [binding["metadata"]["name"] for binding in bindings]
 
 
 def test_a_cluster_that_was_not_asked_for_it_has_nothing_of_kubeadm() -> None:

@@ -32,7 +32,7 @@ def compared(there: scripted.Session, here: scripted.Session, seq: int) -> dict[
 
 def told(found: dict[str, Any]) -> list[tuple[Any, ...]]:
     names = ("kind", "name", "what", "there", "here", "asked")
-    return [tuple(one[name] for name in names) for one in found["differences"]]
+    return [tuple(difference[name] for name in names) for difference in found["differences"]]
 
 
 def test_two_that_do_the_same_are_equal() -> None:
@@ -53,7 +53,7 @@ def test_what_one_made_changed_and_deleted_is_named_with_its_record() -> None:
     assert ("ConfigMap", "new", "existence", False, True, True) in told(found)
     assert ("ConfigMap", "kept", "data.a", "1", "2", True) in told(found)
     assert ("ConfigMap", "kube-root-ca.crt", "existence", False, True, True) in told(found)
-    new = next(one for one in found["differences"] if one["name"] == "new")
+    new = next(difference for difference in found["differences"] if difference["name"] == "new")
     assert (new["key"], new["namespace"]) == ("configmaps/default/new", "default")
     assert new["seq_there"] is None
     [record] = [one for one in here.records() if one["seq"] == new["seq_here"]]
@@ -73,10 +73,13 @@ def test_generated_names_and_random_volumes_are_the_same_in_both() -> None:
     ]
     assert len(pods[0]) == 3 and pods[0].isdisjoint(pods[1])
     differences = compared(there, here, seq)["differences"]
-    for one in differences:
-        if one["kind"] == "Pod":
-            assert (one["name_there"] in pods[0], one["name"] in pods[1]) == (True, True)
-    differ = {(one["kind"], one["what"]) for one in differences}
+    for difference in differences:
+        if difference["kind"] == "Pod":
+            assert (difference["name_there"] in pods[0], difference["name"] in pods[1]) == (
+                True,
+                True,
+            )
+    differ = {(difference["kind"], difference["what"]) for difference in differences}
     assert differ <= {("ConfigMap", "existence"), ("Pod", "spec.nodeName")}
 
 
@@ -101,7 +104,9 @@ def test_no_more_than_a_hundred_are_told() -> None:
 @pytest.mark.parametrize("behind", [0, 1, 700, 4000])
 def test_a_record_and_a_revision_lead_to_each_other(behind: int) -> None:
     session, last = begun()
-    writes = {one["seq"]: one["rev"] for one in session.records() if one["kind"] == "write"}
+    writes = {
+        record["seq"]: record["rev"] for record in session.records() if record["kind"] == "write"
+    }
     seq = last - behind
     moment = moments.at_record(session.backend, seq)
     assert moment is not None and moment.seq == seq

@@ -34,9 +34,11 @@ def told(session: Session, seq: int = 10**9) -> dict[str, Any]:
 
 def names(keyframe: dict[str, Any], resource: str = "configmaps") -> list[str]:
     return [
-        one["name"]
-        for one in keyframe["records"]
-        if one["kind"] == "write" and one["resource"] == resource and one["name"][:2] == "a-"
+        record["name"]
+        for record in keyframe["records"]
+        if record["kind"] == "write"
+        and record["resource"] == resource
+        and record["name"][:2] == "a-"
     ]
 
 
@@ -47,7 +49,7 @@ def test_a_keyframe_has_the_newest_write_of_each_object_and_says_whose_it_was(
     session.request("DELETE", f"{CONFIGMAPS}/a-4")
     found = told(session)
     assert len(names(found)) == 29 and "a-4" not in names(found)
-    changed = next(one for one in found["records"] if one.get("name") == "a-3")
+    changed = next(record for record in found["records"] if record.get("name") == "a-3")
     assert changed["op"] == "update" and changed["object"]["data"] == {"k": "w"}
     assert changed["client"] and len(changed["roots"]) == 1
 
@@ -55,7 +57,7 @@ def test_a_keyframe_has_the_newest_write_of_each_object_and_says_whose_it_was(
 def test_the_newest_command_comes_with_all_its_records_and_what_it_wrote(session: Session) -> None:
     command = told(session)["command"]
     assert command[0]["kind"] == "request" and command[-1]["kind"] == "response"
-    written = next(one for one in command if one["kind"] == "write")
+    written = next(record for record in command if record["kind"] == "write")
     assert written["object"]["metadata"]["name"] == "a-29"
     assert all(one["roots"] == [command[0]["seq"]] for one in command)
 

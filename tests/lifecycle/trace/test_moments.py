@@ -19,7 +19,9 @@ def session() -> scripted.Session:
 
 def written(session: scripted.Session) -> dict[int, int]:
     """Revision -> record of its write."""
-    return {one["rev"]: one["seq"] for one in session.records() if one["kind"] == "write"}
+    return {
+        record["rev"]: record["seq"] for record in session.records() if record["kind"] == "write"
+    }
 
 
 def test_a_revision_is_found_at_the_record_of_its_write(session: scripted.Session) -> None:

@@ -156,7 +156,7 @@ def test_records_are_numbered_without_gaps_and_live_bytes_add_only_the_objects()
     live = orjson.loads(b"[" + batch.live + b"]")
     assert live[1].pop("object") == {"revision": 3}
     assert stored == live
-    assert [one["t"] for one in stored] == [0, 7]
+    assert [record["t"] for record in stored] == [0, 7]
     assert told.take(lambda revision: b"") is None
 
 
@@ -188,9 +188,9 @@ def test_an_opening_record_is_its_own_span_and_what_follows_belongs_to_it() -> N
     session = bare_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     records = session.records()
-    opened = [one for one in records if one["kind"] == "request" and one["outside"]][-1]
+    opened = [record for record in records if record["kind"] == "request" and record["outside"]][-1]
     assert opened["span"] == opened["seq"]
-    mine = [one["kind"] for one in records if one["span"] == opened["seq"]]
+    mine = [record["kind"] for record in records if record["span"] == opened["seq"]]
     assert mine[0] == "request" and mine[-1] == "response"
     assert {"gate", "write", "watch"} < set(mine)
 
@@ -200,8 +200,8 @@ def test_every_request_is_closed_by_exactly_one_response() -> None:
     session.request("POST", PODS, pod("p"))
     session.request("DELETE", f"{PODS}/p")
     records = session.records()
-    opened = [one["seq"] for one in records if one["kind"] == "request"]
-    closed = [one["span"] for one in records if one["kind"] == "response"]
+    opened = [record["seq"] for record in records if record["kind"] == "request"]
+    closed = [record["span"] for record in records if record["kind"] == "response"]
     assert sorted(closed) == opened
 
 
@@ -209,7 +209,7 @@ def test_a_restart_goes_on_counting() -> None:
     session = bare_session()
     last = session.cluster.recorder.seq
     session.restart()
-    numbers = [one["seq"] for one in session.records()]
+    numbers = [record["seq"] for record in session.records()]
     assert numbers[-1] > last and numbers == list(range(1, numbers[-1] + 1))
 
 
@@ -218,8 +218,12 @@ def test_what_prepare_changes_later_does_not_reach_into_what_decode_told() -> No
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
     session.request("POST", "/api/v1/namespaces", body)
     records = session.records()
-    span = next(one["seq"] for one in records if one["kind"] == "request" and one["outside"])
-    told = [one for one in records if one["span"] == span and one.get("gate") == "decode"]
+    span = next(
+        record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+    )
+    told = [
+        record for record in records if record["span"] == span and record.get("gate") == "decode"
+    ]
     filled = {op["path"]: op["value"] for op in told[0]["detail"]["ops"]}
     assert filled["/spec"] == {}, "its finalizer comes in prepare"
 
@@ -260,8 +264,8 @@ def test_a_large_commit_is_told_in_batches_of_bounded_size() -> None:
     value = b'{"data":"%s"}' % (b"x" * 10_000)
     batches = list(iter(lambda: told.take(lambda revision: value), None))
     assert len(batches) > 3
-    assert max(len(one.live) for one in batches) < recorder.BATCH_BYTES + 11_000
-    ends = [(one.first, one.last) for one in batches]
+    assert max(len(batch.live) for batch in batches) < recorder.BATCH_BYTES + 11_000
+    ends = [(batch.first, batch.last) for batch in batches]
     assert [first for first, _ in ends] == [1, *(last + 1 for _, last in ends[:-1])]
     assert ends[-1][1] == 100
 
@@ -276,6 +280,6 @@ def test_records_are_told_in_order_whatever_runs_they_are_encoded_in() -> None:
     batch = told.take(lambda revision: b'{"of":%d}' % revision)
     assert batch is not None and told.take(lambda revision: b"") is None
     live, stored = (orjson.loads(b"[%s]" % text) for text in (batch.live, batch.stored))
-    assert [one["seq"] for one in live] == list(range(1, told.seq + 1))
-    objects = [one.pop("object")["of"] for one in live if one["kind"] == "write"]
+    assert [record["seq"] for record in live] == list(range(1, told.seq + 1))
+    objects = [record.pop("object")["of"] for record in live if record["kind"] == "write"]
     assert objects == [39, 39, 79, 79] and live == stored

@@ -31,11 +31,13 @@ def test_what_is_packed_is_unpacked() -> None:
 
 def test_a_write_comes_with_its_object_and_a_delete_with_the_last(session: Session) -> None:
     written = [
-        one
-        for one in session.records()
-        if one["kind"] == "write" and one["resource"] == "configmaps" and one["name"] == "a"
+        record
+        for record in session.records()
+        if record["kind"] == "write"
+        and record["resource"] == "configmaps"
+        and record["name"] == "a"
     ]
-    assert [one["op"] for one in written] == ["create", "delete"]
+    assert [record["op"] for record in written] == ["create", "delete"]
     assert written[0]["object"]["metadata"]["resourceVersion"] == str(written[0]["rev"])
     assert written[1]["object"] == written[0]["object"]
 
@@ -43,14 +45,14 @@ def test_a_write_comes_with_its_object_and_a_delete_with_the_last(session: Sessi
 @pytest.mark.parametrize(("first", "last"), [(1, 1), (3, 9), (5, 10**9), (10**9, 10**9 + 5)])
 def test_a_range_gives_exactly_its_records(session: Session, first: int, last: int) -> None:
     end = session.cluster.recorder.seq
-    found = [one["seq"] for one in storage.read(session.backend, first, last)]
+    found = [record["seq"] for record in storage.read(session.backend, first, last)]
     assert found == list(range(first, min(last, end) + 1))
 
 
 def test_bytes_are_bounded_and_say_where_they_end(session: Session) -> None:
     data, end = storage.read_bytes(session.backend, 4, 10**9, limit=3)
     assert end == 6
-    assert [one["seq"] for one in orjson.loads(b"[" + data + b"]")] == [4, 5, 6]
+    assert [record["seq"] for record in orjson.loads(b"[" + data + b"]")] == [4, 5, 6]
     assert storage.read_bytes(session.backend, 10**9, 10**9 + 1) == (b"", 10**9 - 1)
 
 
@@ -73,7 +75,11 @@ def test_a_compacted_write_has_no_object() -> None:
     store = session.cluster.store
     store.compact(store.revision)
     store.clear(store.revision)
-    written = [one for one in session.records() if one["kind"] == "write" and one["name"] == "a"]
+    written = [
+        record
+        for record in session.records()
+        if record["kind"] == "write" and record["name"] == "a"
+    ]
     assert [one["object"] for one in written] == [None, None]
 
 

@@ -49,8 +49,8 @@ class World:
             self._session.cluster.role("controllers", "stop", component=name)
         assert set(OFF) <= set(roles["controllers"].components)
         for kind in ("deployments", "daemonsets", "replicasets"):
-            for one in self._items(f"/apis/apps/v1/{kind}"):
-                self._must("DELETE", self._path(one), ORPHAN)
+            for item in self._items(f"/apis/apps/v1/{kind}"):
+                self._must("DELETE", self._path(item), ORPHAN)
         for obj in yaml.safe_load_all(_PREPARED.read_text()):
             self._create(obj)
         self.clear()
@@ -60,16 +60,16 @@ class World:
     def build(self, world: Object) -> None:
         for one in (*world["nodes"], *world["services"], *world["volumes"], *world["claims"]):
             self._create(one)
-        for one in world["budgets"]:
-            self._create(one)
+        for budget in world["budgets"]:
+            self._create(budget)
             status = {
-                "disruptionsAllowed": one["_allowed"],
+                "disruptionsAllowed": budget["_allowed"],
                 "currentHealthy": 1,
                 "desiredHealthy": 1,
                 "expectedPods": 1,
                 "observedGeneration": 1,
             }
-            self._status(one, status)
+            self._status(budget, status)
         for number, pod in enumerate(world["pods"]):
             self._create(pod)
             status = dict(pod.get("_status", {}))
@@ -88,14 +88,14 @@ class World:
             self._must("DELETE", f"/api/v1/namespaces/{namespace}/pods", NOW)
         for path in ("/api/v1/nodes", _CLAIMS, _VOLUMES, _BUDGETS):
             self._must("DELETE", path, NOW)
-        for one in self._items(_SERVICES):
-            if one["metadata"]["name"] != "kubernetes":
-                self._must("DELETE", self._path(one))
+        for service in self._items(_SERVICES):
+            if service["metadata"]["name"] != "kubernetes":
+                self._must("DELETE", self._path(service))
         for path in (_CLAIMS, _VOLUMES):
-            for one in self._items(path):
+            for item in self._items(path):
                 body = {"metadata": {"finalizers": None}}
                 self._session.request(
-                    "PATCH", f"{path}/{one['metadata']['name']}", body, headers=MERGE
+                    "PATCH", f"{path}/{item['metadata']['name']}", body, headers=MERGE
                 )
         for path in ("/api/v1/nodes", "/api/v1/pods", _CLAIMS, _VOLUMES):
             assert not self._items(path), path
@@ -124,7 +124,7 @@ class World:
             for method, where, body in then:
                 self._must(method, where, body, MERGE if method == "PATCH" else None)
             self._session.wait(BACKOFF_SECONDS)
-            spans = {one["span"] for one in self._schedules(f"default/{name}", seq)}
+            spans = {decision["span"] for decision in self._schedules(f"default/{name}", seq)}
             found["woken"] = [len(spans) > 1, bool(self._get(path)["spec"].get("nodeName"))]
         self._must("DELETE", path, NOW)
         self._session.wait(0.1)
@@ -132,20 +132,20 @@ class World:
 
     def _verdict(self, now: Object, pod: Object) -> Object:
         found: Object = {"outcome": "nothing happened", "node": now["spec"].get("nodeName")}
-        for one in (now.get("status") or {}).get("conditions") or ():
-            if one["type"] == "PodScheduled" and one["status"] == "False":
-                reason = one["reason"]
-                found["condition"] = [reason, one.get("message")]
+        for condition in (now.get("status") or {}).get("conditions") or ():
+            if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                reason = condition["reason"]
+                found["condition"] = [reason, condition.get("message")]
                 known = {"SchedulingGated": "gated", "Unschedulable": "unschedulable"}
                 found["outcome"] = known.get(reason, reason)
         if found["node"]:
             found["outcome"] = "bound"
         names = [
-            one["persistentVolumeClaim"]["claimName"]
-            for one in pod["spec"].get("volumes", ())
-            if "persistentVolumeClaim" in one
+            volume["persistentVolumeClaim"]["claimName"]
+            for volume in pod["spec"].get("volumes", ())
+            if "persistentVolumeClaim" in volume
         ]
-        claims = {one["metadata"]["name"]: one for one in self._items(_CLAIMS)}
+        claims = {claim["metadata"]["name"]: claim for claim in self._items(_CLAIMS)}
         found["volumes"] = {
             name: claims[name]["spec"].get("volumeName") for name in names if name in claims
         }
@@ -159,14 +159,14 @@ class World:
     def _decided(self, key: str, seq: int) -> Object:
         found: Object = {}
         span = 0
-        for one in self._schedules(key, seq):
-            span = span or one["span"]
-            if one["span"] != span:
+        for decision in self._schedules(key, seq):
+            span = span or decision["span"]
+            if decision["span"] != span:
                 break
-            detail = one["detail"]
-            if one["phase"] == "filter":
+            detail = decision["detail"]
+            if decision["phase"] == "filter":
                 found["passed"] = sorted(set(detail["nodes"]) - set(detail["failed"]))
-            elif one["phase"] == "score":
+            elif decision["phase"] == "score":
                 found["scores"] = {
                     plugin["name"]: {
                         node: score * plugin["weight"]
@@ -175,7 +175,7 @@ class World:
                     for plugin in detail["plugins"]
                 }
                 found["totals"] = detail["total"]
-            elif one["phase"] == "fail":
+            elif decision["phase"] == "fail":
                 found["blockers"] = sorted(detail["unschedulable"])
         return found
 
@@ -186,17 +186,17 @@ class World:
 
     def _leaving(self) -> set[str]:
         return {
-            one["metadata"]["name"]
-            for one in self._items("/api/v1/pods")
-            if one["metadata"].get("deletionTimestamp")
+            pod["metadata"]["name"]
+            for pod in self._items("/api/v1/pods")
+            if pod["metadata"].get("deletionTimestamp")
         }
 
     def _event(self, pod: Object) -> str | None:
         events = [
-            one
-            for one in self._items("/api/v1/events")
-            if one["reason"] == "FailedScheduling"
-            and one["involvedObject"].get("uid") == pod["metadata"]["uid"]
+            event
+            for event in self._items("/api/v1/events")
+            if event["reason"] == "FailedScheduling"
+            and event["involvedObject"].get("uid") == pod["metadata"]["uid"]
         ]
         events.sort(key=lambda one: one.get("eventTime") or one.get("firstTimestamp") or "")
         return events[0]["message"] if events else None
@@ -225,7 +225,7 @@ class World:
         listed = self._get(path)
         kind = listed["kind"].removesuffix("List")
         common = {"apiVersion": listed["apiVersion"], "kind": kind}
-        return [{**common, **one} for one in listed["items"]]
+        return [{**common, **item} for item in listed["items"]]
 
 
 def _plain(obj: Object) -> Object:

@@ -52,7 +52,7 @@ class Lab:
         self.session.settle()
 
     def stream(self, state: str) -> dict[str, Any]:
-        found = [one for one in self.session.records() if one["kind"] == "stream"]
+        found = [record for record in self.session.records() if record["kind"] == "stream"]
         return next(one["detail"] for one in reversed(found) if one["state"] == state)
 
 
@@ -196,8 +196,12 @@ def test_viewers_may_not_exec_and_admission_sees_the_connect(lab: Lab) -> None:
     assert answer.status in (401, 403)
     lab.exec("command=echo")
     records = lab.session.records()
-    span = [one["seq"] for one in records if one["kind"] == "request" and one["outside"]][-1]
-    gates = [one["gate"] for one in records if one["span"] == span and one["kind"] == "gate"]
+    span = [
+        record["seq"] for record in records if record["kind"] == "request" and record["outside"]
+    ][-1]
+    gates = [
+        record["gate"] for record in records if record["span"] == span and record["kind"] == "gate"
+    ]
     assert gates[-4:] == ["routing", "decode", "mutating", "validating"]
 
 
@@ -285,7 +289,7 @@ def test_same_stream_gives_the_same_trace() -> None:
         return lab.session.records()
 
     first = run()
-    assert [one["kind"] for one in first].count("stream") == 4
+    assert [record["kind"] for record in first].count("stream") == 4
     assert first == run()
 
 
@@ -326,19 +330,19 @@ def test_exec_over_spdy(lab: Lab) -> None:
     client = spdy_exec(lab, "command=cat&stdin=true&stderr=false", "error", "stdin", "stdout")
     client.write(3, b"hello", fin=True)
     frames = client.frames()
-    assert [one.stream for one in frames if one.kind == framing.SYN_REPLY] == [1, 3, 5]
-    assert b"".join(one.data for one in frames if one.stream == 5) == b"hello"
-    assert b"".join(one.data for one in frames if one.stream == 1) == (
+    assert [frame.stream for frame in frames if frame.kind == framing.SYN_REPLY] == [1, 3, 5]
+    assert b"".join(frame.data for frame in frames if frame.stream == 5) == b"hello"
+    assert b"".join(frame.data for frame in frames if frame.stream == 1) == (
         b'{"metadata":{},"status":"Success"}'
     )
-    assert {one.stream for one in frames if one.fin} == {1, 3, 5}
+    assert {frame.stream for frame in frames if frame.fin} == {1, 3, 5}
     assert client.answer.closed == (1000, "")
 
 
 def test_pings_are_answered_and_nonsense_ends_the_connection(lab: Lab) -> None:
     client = spdy_exec(lab, "command=hang&stderr=false", "error", "stdout")
     lab.say(client.answer, framing.ping(7))
-    assert (framing.PING, 7) in [(one.kind, one.number) for one in client.frames()]
+    assert (framing.PING, 7) in [(frame.kind, frame.number) for frame in client.frames()]
     lab.say(client.answer, b"GET / HTTP/1.1\r\n\r\n")
     assert client.answer.done and lab.nodes.processes[-1].hung_up
 
@@ -368,10 +372,10 @@ def test_a_pair_of_streams_is_a_connection(lab: Lab, forwarded: Client) -> None:
     forwarded.open(1, streamtype="error", port="80", requestid="0")
     forwarded.open(3, streamtype="data", port="80", requestid="0")
     forwarded.write(3, b"abc")
-    assert b"ABC" in [one.data for one in forwarded.frames()]
+    assert b"ABC" in [frame.data for frame in forwarded.frames()]
     forwarded.write(3, b"bye\n")
     frames = forwarded.frames()
-    assert {one.stream for one in frames if one.fin} == {1, 3}
+    assert {frame.stream for frame in frames if frame.fin} == {1, 3}
     assert not forwarded.answer.done
     forwarded.answer.cancel()
     lab.session.settle()
@@ -384,21 +388,21 @@ def test_what_the_pod_still_says_comes_after_the_client_has_said_all(
     forwarded.open(3, streamtype="data", port="80")
     forwarded.write(3, b"abc", fin=True)
     frames = forwarded.frames()
-    assert b"ABC" in [one.data for one in frames]
+    assert b"ABC" in [frame.data for frame in frames]
     assert lab.nodes.connections[-1].closed
 
 
 def test_port_that_refuses_is_said_on_the_error_stream(lab: Lab, forwarded: Client) -> None:
     forwarded.open(1, streamtype="error", port="81", requestid="4")
     forwarded.open(3, streamtype="data", port="81", requestid="4")
-    said = b"".join(one.data for one in forwarded.frames() if one.stream == 1)
+    said = b"".join(frame.data for frame in forwarded.frames() if frame.stream == 1)
     assert said.startswith(b"error forwarding port 81 to pod ")
     assert said.endswith(b"connect: connection refused")
 
 
 def test_stream_without_a_port_is_refused(lab: Lab, forwarded: Client) -> None:
     forwarded.open(1, streamtype="error")
-    assert [one.kind for one in forwarded.frames()] == [framing.RST_STREAM]
+    assert [frame.kind for frame in forwarded.frames()] == [framing.RST_STREAM]
 
 
 def test_old_portforward_names_its_ports_first(lab: Lab) -> None:

@@ -30,7 +30,7 @@ def article() -> Session:
 
 def groups(session: Session) -> list[str]:
     found = session.request("GET", "/apis").json()["groups"]
-    return [one["groupVersion"] for group in found for one in group["versions"]]
+    return [version["groupVersion"] for group in found for version in group["versions"]]
 
 
 def stored(session: Session, key: str) -> Any:
@@ -54,7 +54,8 @@ def test_1_8_finds_deployments_in_extensions_before_apps(old: Session) -> None:
     assert served.index("extensions/v1beta1") < served.index("apps/v1beta2")
     assert "apps/v1" not in served
     names = [
-        one["name"] for one in old.request("GET", "/apis/extensions/v1beta1").json()["resources"]
+        resource["name"]
+        for resource in old.request("GET", "/apis/extensions/v1beta1").json()["resources"]
     ]
     assert {"deployments", "daemonsets", "replicasets", "ingresses", "podsecuritypolicies"} <= set(
         names

@@ -76,9 +76,15 @@ def test_an_address_is_an_object_of_its_own_made_by_the_server(session: Session)
         "name": "web",
     }
     assert found["metadata"]["labels"]["ipaddress.kubernetes.io/managed-by"] == "ipallocator.k8s.io"
-    requests = [one for one in session.records() if one["kind"] == "request"]
-    inner = [one for one in requests if one["path"] == ADDRESSES and one["verb"] == "create"][-1]
-    outer = next(one for one in requests if one["outside"] and one["path"] == SERVICES)
+    requests = [record for record in session.records() if record["kind"] == "request"]
+    inner = [
+        request
+        for request in requests
+        if request["path"] == ADDRESSES and request["verb"] == "create"
+    ][-1]
+    outer = next(
+        request for request in requests if request["outside"] and request["path"] == SERVICES
+    )
     assert inner["parent"] == outer["seq"], "asked for on the way of the service"
     session.request("DELETE", f"{SERVICES}/web")
     assert session.request("GET", f"{ADDRESSES}/10.96.0.50").status == 404
@@ -92,7 +98,9 @@ def test_nothing_is_taken_for_a_refused_or_pretended_service(session: Session) -
     assert session.request("POST", f"{SERVICES}?dryRun=All", tried).status == 201
     assert session.request("POST", SERVICES, service("head", clusterIP="None")).status == 201
     assert taken(session, ranges.ADDRESSES) == {0, 49}
-    names = [one["metadata"]["name"] for one in session.request("GET", ADDRESSES).json()["items"]]
+    names = [
+        address["metadata"]["name"] for address in session.request("GET", ADDRESSES).json()["items"]
+    ]
     assert names == ["10.96.0.1", "10.96.0.50"]
 
 
@@ -103,7 +111,9 @@ def test_what_somebody_lost_is_mended_within_three_minutes(session: Session) -> 
     session.request("DELETE", f"{ADDRESSES}/10.96.0.1")
     session.wait(181)
     assert taken(session, ranges.ADDRESSES) == {0}
-    names = [one["metadata"]["name"] for one in session.request("GET", ADDRESSES).json()["items"]]
+    names = [
+        address["metadata"]["name"] for address in session.request("GET", ADDRESSES).json()["items"]
+    ]
     assert names == ["10.96.0.1"]
 
 

@@ -39,7 +39,7 @@ def create(
 def refused(found: tuple[int, Any], *said: str) -> None:
     code, status = found
     assert code == 422
-    causes = [f"{one['field']}: {one['message']}" for one in status["details"]["causes"]]
+    causes = [f"{cause['field']}: {cause['message']}" for cause in status["details"]["causes"]]
     assert causes == [*said]
 
 

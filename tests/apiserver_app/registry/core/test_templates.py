@@ -30,4 +30,4 @@ def test_a_template_has_an_empty_creation_time_until_1_33(release: str, written:
     pod = job["spec"]["template"]
     claim = pod["spec"]["volumes"][0]["ephemeral"]["volumeClaimTemplate"]
     empty = {"creationTimestamp": None} if written else {}
-    assert [one["metadata"] for one in (job, pod, claim)] == [empty] * 3
+    assert [item["metadata"] for item in (job, pod, claim)] == [empty] * 3

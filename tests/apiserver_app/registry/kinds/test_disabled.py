@@ -21,7 +21,10 @@ BUNDLE = {"projected": {"sources": [{"clusterTrustBundle": {"path": "a"}}, {"sec
 
 
 def spec(*containers: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"containers": [{"name": "c", **one} for one in containers or ({},)], **fields}
+    return {
+        "containers": [{"name": "c", **container} for container in containers or ({},)],
+        **fields,
+    }
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_a_request_is_decided_once() -> None:
 
     def told(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
         old, new = request(**before), request(**now)
-        return [str(one) for one in strategies.of(REQUESTS).validate_update(ctx, new, old)]
+        return [str(error) for error in strategies.of(REQUESTS).validate_update(ctx, new, old)]
 
     at = "status.conditions"
     assert told({}, decided("Approved")) == []
@@ -174,7 +174,7 @@ def test_a_certificate_is_issued_once() -> None:
         pair = [
             request(certificate=base64.b64encode(text.encode()).decode()) for text in (now, before)
         ]
-        return [str(one) for one in strategy.validate_status_update(ctx, *pair)]
+        return [str(error) for error in strategy.validate_status_update(ctx, *pair)]
 
     assert told("", CA) == []
     assert told("", OTHER) == [
@@ -225,7 +225,7 @@ def test_a_class_of_attributes_says_something_and_stays() -> None:
     old = {"driverName": "a.b", "parameters": {"iops": "1"}, "metadata": {"name": "gold"}}
     new = {**copy.deepcopy(old), "driverName": "c.d", "parameters": {"iops": "2"}}
 
-    assert [str(one) for one in strategy.validate_update(ctx, new, old)] == [
+    assert [str(error) for error in strategy.validate_update(ctx, new, old)] == [
         "driverName: Forbidden: updates to driverName are forbidden.",
         "parameters: Forbidden: updates to parameters are forbidden.",
     ]

@@ -167,7 +167,7 @@ def test_what_was_asked_for_is_fixed() -> None:
     new = copy.deepcopy(old)
     new["spec"]["devices"]["requests"][0]["name"] = "cpu"
 
-    assert [str(one) for one in of("resourceclaims").validate_update(ctx, new, old)] == [
+    assert [str(error) for error in of("resourceclaims").validate_update(ctx, new, old)] == [
         "spec: Invalid value: resource.ResourceClaimSpec{...}: field is immutable"
     ]
 

@@ -47,7 +47,7 @@ def findings(kind: str, **spec: Any) -> list[str]:
     obj = strategies.named(kind, api, "p", namespace=None, spec={**SPECS[kind], **spec})
     strategy = strategy_of(kind)
     strategy.default(obj)
-    return [str(one) for one in strategy.validate(strategies.context(), obj)]
+    return [str(error) for error in strategy.validate(strategies.context(), obj)]
 
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"

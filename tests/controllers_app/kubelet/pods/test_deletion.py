@@ -39,7 +39,11 @@ def test_who_takes_longer_than_the_grace_period_is_killed() -> None:
     before = session.cluster.kernel.now
     session.request("DELETE", f"{PODS}/web")
     assert 30 <= (session.cluster.kernel.now - before) / 1e6 < 31
-    last = [one for one in session.records() if one["kind"] == "write" and one["name"] == "web"][-1]
+    last = [
+        record
+        for record in session.records()
+        if record["kind"] == "write" and record["name"] == "web"
+    ][-1]
     done = last["object"]["status"]["containerStatuses"][0]["state"]["terminated"]
     assert done["exitCode"] == 137 and last["object"]["status"]["phase"] == "Failed"
 
@@ -85,8 +89,12 @@ def test_a_forced_delete_leaves_no_address_and_writes_nothing_more() -> None:
     create(session, pod())
     session.request("DELETE", f"{PODS}/web", {"gracePeriodSeconds": 0})
     assert len(addresses(session)) == 0 and kubelet(session).workers == {}
-    refused = [one for one in session.records() if one["kind"] == "response" and one["code"] == 404]
-    assert not [one for one in refused if 'pods "web"' in one["message"]]
+    refused = [
+        record
+        for record in session.records()
+        if record["kind"] == "response" and record["code"] == 404
+    ]
+    assert not [event for event in refused if 'pods "web"' in event["message"]]
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.1, 0.25, 0.5, 2.0, 3.9])
@@ -132,7 +140,7 @@ def test_each_container_ends_at_a_time_of_its_own() -> None:
     create(session, pod(notes=notes, containers=containers))
     session.request("DELETE", f"{PODS}/web")
     first, second = (
-        one["state"]["terminated"] for one in last_status(session)["containerStatuses"]
+        status["state"]["terminated"] for status in last_status(session)["containerStatuses"]
     )
     assert (first["exitCode"], second["exitCode"]) == (0, 137)
     apart = meta.parse_time(second["finishedAt"]) - meta.parse_time(first["finishedAt"])
@@ -142,8 +150,10 @@ def test_each_container_ends_at_a_time_of_its_own() -> None:
 def last_status(session: Session) -> dict[str, Any]:
     """The status that the kubelet wrote before the pod went."""
     found: dict[str, Any] = [
-        one["object"]["status"]
-        for one in session.records()
-        if one["kind"] == "write" and one["resource"] == "pods" and one["subresource"] == "status"
+        record["object"]["status"]
+        for record in session.records()
+        if record["kind"] == "write"
+        and record["resource"] == "pods"
+        and record["subresource"] == "status"
     ][-1]
     return found

@@ -48,13 +48,13 @@ def words_of(hook: dict[str, Any]) -> str:
     session.wait(30)
     uid = get(session)["metadata"]["uid"]
     sent = [
-        one.body["status"]["containerStatuses"][0]["state"]
-        for one in recording.sent
-        if one.line == "patch pods/status 200" and "containerStatuses" in one.body["status"]
+        request.body["status"]["containerStatuses"][0]["state"]
+        for request in recording.sent
+        if request.line == "patch pods/status 200" and "containerStatuses" in request.body["status"]
     ]
     assert not any("running" in state for state in sent), "that it ran is never told"
     told = [state["waiting"] for state in sent if "waiting" in state]
-    words = [one["message"] for one in told if one["reason"] == "PostStartHookError"]
+    words = [event["message"] for event in told if event["reason"] == "PostStartHookError"]
     return str(words[0]).replace(uid, "UID")
 
 
@@ -85,7 +85,7 @@ def test_a_request_after_the_start_succeeds_whatever_the_answer_is() -> None:
     session = cluster(nodes=1)
     create(session, after_start({"httpGet": {"path": "/nothing-there", "port": 80}}))
     assert state(session)["ready"]
-    assert not [one for one in events(session) if one[1] == "FailedPostStartHook"]
+    assert not [event for event in events(session) if event[1] == "FailedPostStartHook"]
 
 
 def test_a_sidecar_that_ends_well_is_never_said_to_wait() -> None:
@@ -95,14 +95,17 @@ def test_a_sidecar_that_ends_well_is_never_said_to_wait() -> None:
     create(session, pod(initContainers=[brief]), settle=False)
     session.wait(60)
     sent = [
-        one.body["status"]["initContainerStatuses"][0]
-        for one in recording.sent
-        if one.line == "patch pods/status 200" and "initContainerStatuses" in one.body["status"]
+        request.body["status"]["initContainerStatuses"][0]
+        for request in recording.sent
+        if request.line == "patch pods/status 200"
+        and "initContainerStatuses" in request.body["status"]
     ]
-    assert max(one["restartCount"] for one in sent) > 1
-    reasons = {one["state"]["waiting"]["reason"] for one in sent if "waiting" in one["state"]}
+    assert max(status["restartCount"] for status in sent) > 1
+    reasons = {
+        status["state"]["waiting"]["reason"] for status in sent if "waiting" in status["state"]
+    }
     assert reasons == {"PodInitializing"}
-    last = [one for one in sent if "terminated" in one["state"]][-1]
+    last = [status for status in sent if "terminated" in status["state"]][-1]
     assert last["lastState"] == {}, "of its instances that ended only the last is kept"
 
 

@@ -49,7 +49,7 @@ def test_a_file_in_the_manifest_folder_runs_a_static_pod_with_a_mirror(session: 
     assert found["metadata"]["ownerReferences"][0]["kind"] == "Node"
     session.settle()
     assert get(session, "cache-node-1")["status"]["phase"] == "Running"
-    scheduled = [one for one in session.records() if one["kind"] == "schedule"]
+    scheduled = [record for record in session.records() if record["kind"] == "schedule"]
     assert {one["pod"] for one in scheduled} == {"default/web"}  # no scheduler saw it
 
 

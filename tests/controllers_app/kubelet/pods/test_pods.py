@@ -32,10 +32,10 @@ def shared() -> Session:
 def history(session: Session, name: str) -> list[tuple[str, str]]:
     """(phase, waiting reason or state) of each revision of the pod's status, without repeats."""
     seen = []
-    for one in session.records():
-        if one["kind"] != "write" or one["resource"] != "pods" or one["name"] != name:
+    for record in session.records():
+        if record["kind"] != "write" or record["resource"] != "pods" or record["name"] != name:
             continue
-        status = one["object"]["status"]
+        status = record["object"]["status"]
         for container in status.get("containerStatuses") or ():
             ((kind, detail),) = container["state"].items()
             seen.append((status["phase"], detail.get("reason", kind)))
@@ -45,14 +45,21 @@ def history(session: Session, name: str) -> list[tuple[str, str]]:
 # -- starting -------------------------------------------------------------------------------------
 
 
+def seconds_of(session: Session, step: str, state: str) -> list[int]:
+    """When a kubelet told that of a step."""
+    records = [record for record in session.records() if record["kind"] == "kubelet"]
+    told = [record for record in records if (record["step"], record["state"]) == (step, state)]
+    return [record["t"] // SECOND for record in told]
+
+
 def test_a_normal_start_takes_two_status_patches_a_token_and_four_events() -> None:
     session = cluster(nodes=1)
     begin = session.cluster.recorder.seq
     create(session, pod())
     asked = [
-        (one["verb"], one["resource"], one["subresource"])
-        for one in session.records()
-        if one["kind"] == "request" and one["seq"] > begin and one["client"] == "kubelet/node-1"
+        (record["verb"], record["resource"], record["subresource"])
+        for record in session.records()
+        if record["seq"] > begin and record.get("client") == "kubelet/node-1"
     ]
     assert sorted(asked) == [
         ("create", "events", ""),
@@ -118,8 +125,8 @@ def test_container_statuses_are_sorted_by_name_and_the_spec_is_not(shared: Sessi
     containers = [{"name": name, "image": "redis:7"} for name in ("z", "a")]
     create(shared, pod("two", containers=containers))
     found = get(shared, "two")
-    assert [one["name"] for one in found["spec"]["containers"]] == ["z", "a"]
-    assert [one["name"] for one in found["status"]["containerStatuses"]] == ["a", "z"]
+    assert [container["name"] for container in found["spec"]["containers"]] == ["z", "a"]
+    assert [status["name"] for status in found["status"]["containerStatuses"]] == ["a", "z"]
 
 
 def test_a_pod_of_the_host_network_has_the_nodes_address(shared: Session) -> None:
@@ -156,11 +163,7 @@ def test_a_missing_image_flaps_between_the_two_reasons_and_settles_in_back_off()
 def test_pulls_are_tried_again_after_10_20_40_80_and_160_seconds() -> None:
     session = cluster(nodes=1)
     create(session, pod(image="nginx:no-such-tag"))
-    failed = [
-        one["t"] // 1_000_000
-        for one in session.records()
-        if one["kind"] == "kubelet" and one["step"] == "image" and one["state"] == "fail"
-    ]
+    failed = seconds_of(session, "image", "fail")
     waits = [b - a for a, b in itertools.pairwise(failed)]
     assert [round(wait / 10) * 10 for wait in waits] == [10, 20, 40, 80, 160]
 
@@ -258,9 +261,9 @@ def test_a_failed_start_is_tried_again_once_the_sandbox_is_noticed() -> None:
     reference = {"configMapKeyRef": {"name": "nope", "key": "a"}}
     create(session, pod(container={"env": [{"name": "A", "valueFrom": reference}]}))
     times = [
-        one["t"] for one in session.records()
-        if one["kind"] == "write" and one["resource"] == "events"
-        and one["object"]["message"] == 'Error: configmap "nope" not found'
+        record["t"] for record in session.records()
+        if record["kind"] == "write" and record["resource"] == "events"
+        and record["object"]["message"] == 'Error: configmap "nope" not found'
     ]  # fmt: skip
     assert times[1] - times[0] < 2 * SECOND and times[2] - times[1] > 10 * SECOND
 
@@ -279,11 +282,7 @@ def test_a_crash_loop_restarts_at_once_then_backs_off_from_10_seconds() -> None:
     assert last["exitCode"] == 1 and last["containerID"] == found["containerID"]
     words = f"Back-off restarting failed container c in pod web_default({uid})"
     assert ("Warning", "BackOff", words) in events(session)
-    starts = [
-        one["t"] // 1_000_000
-        for one in session.records()
-        if one["kind"] == "kubelet" and one["step"] == "container" and one["state"] == "begin"
-    ]
+    starts = seconds_of(session, "container", "begin")
     waits = [b - a - 1 for a, b in itertools.pairwise(starts)]
     assert waits[0] <= 1
     # the restart comes with the first sync after the back-off, and syncs are up to 15 s apart
@@ -297,9 +296,9 @@ def test_the_back_off_starts_anew_after_ten_good_minutes() -> None:
     session.settle()
     assert state(session)["restartCount"] > 3
     waits = {
-        one["said"].split(" restarting")[0]
-        for one in session.records()
-        if one["kind"] == "done" and one["said"].startswith("back-off")
+        record["said"].split(" restarting")[0]
+        for record in session.records()
+        if record["kind"] == "done" and record["said"].startswith("back-off")
     }
     assert waits == {"back-off 10s"}
 
@@ -308,10 +307,12 @@ def test_a_crashed_container_says_how_it_ended_until_the_next_sync_says_that_it_
     session = cluster(nodes=1)
     create(session, pod(notes={"crash": "true"}))
     told = [
-        (next(iter(status["state"])), status["restartCount"], one["t"])
-        for one in session.records()
-        if one["kind"] == "write" and one["resource"] == "pods" and one["subresource"] == "status"
-        for status in one["object"]["status"].get("containerStatuses", ())
+        (next(iter(status["state"])), status["restartCount"], record["t"])
+        for record in session.records()
+        if record["kind"] == "write"
+        and record["resource"] == "pods"
+        and record["subresource"] == "status"
+        for status in record["object"]["status"].get("containerStatuses", ())
     ]
     second = [(kind, t) for kind, restarts, t in told if restarts == 1]
     assert [kind for kind, _ in second] == ["running", "terminated", "waiting"]
@@ -351,18 +352,19 @@ def test_the_end_of_a_pod_is_told_in_two_steps(shared: Session) -> None:
     create(shared, pod("steps", notes=notes, restartPolicy="Never"))
     told = [
         (
-            one["object"]["status"]["phase"],
+            record["object"]["status"]["phase"],
             *(
                 (condition["status"], condition.get("reason"))
-                for condition in one["object"]["status"]["conditions"]
+                for condition in record["object"]["status"]["conditions"]
                 if condition["type"] in ("PodReadyToStartContainers", "Ready")
             ),
-            one["t"],
+            record["t"],
         )
-        for one in shared.records()
-        if one["kind"] == "write" and one["name"] == "steps" and one["subresource"] == "status"
-        and "terminated" in one["object"]["status"]["containerStatuses"][0]["state"]
-    ]  # fmt: skip
+        for record in shared.records()
+        if record["kind"] == "write"
+        and (record["name"], record["subresource"]) == ("steps", "status")
+        and "terminated" in record["object"]["status"]["containerStatuses"][0]["state"]
+    ]
     completed = ("False", "PodCompleted")
     assert [one[:3] for one in told] == [
         ("Running", ("True", None), completed),

@@ -18,12 +18,12 @@ def resized(session: Session, **container: Any) -> list[dict[str, Any]]:
     more = {"name": "c", "resources": {"requests": {"cpu": "200m"}}}
     patch(session, f"{PODS}/web/resize", {"spec": {"containers": [more]}})
     return [
-        one["object"]["status"]
-        for one in session.records()
-        if one["kind"] == "write"
-        and one["subresource"] == "status"
-        and one["resource"] == "pods"
-        and one["seq"] > began
+        record["object"]["status"]
+        for record in session.records()
+        if record["kind"] == "write"
+        and record["subresource"] == "status"
+        and record["resource"] == "pods"
+        and record["seq"] > began
     ]
 
 
@@ -34,7 +34,7 @@ def amounts(status: dict[str, Any]) -> tuple[str, str]:
 
 
 def is_resizing(status: dict[str, Any]) -> bool:
-    kinds = {one["type"]: one["status"] for one in status["conditions"]}
+    kinds = {condition["type"]: condition["status"] for condition in status["conditions"]}
     return kinds.get("PodResizeInProgress") == "True"
 
 
@@ -42,7 +42,9 @@ def test_a_resize_is_in_progress_until_the_container_has_what_was_allocated() ->
     session = cluster(nodes=1)
     first, last = resized(session)
     assert (amounts(first), is_resizing(first)) == (("200m", "100m"), True)
-    resizing = next(one for one in first["conditions"] if one["type"] == "PodResizeInProgress")
+    resizing = next(
+        condition for condition in first["conditions"] if condition["type"] == "PodResizeInProgress"
+    )
     assert resizing["lastProbeTime"] == resizing["lastTransitionTime"]  # only here it is said
     assert (amounts(last), is_resizing(last)) == (("200m", "200m"), False)
     assert get(session)["status"]["containerStatuses"][0]["restartCount"] == 0
@@ -70,7 +72,9 @@ def pending(session: Session) -> tuple[str, str] | None:
     """Reason and message of a resize that was not made."""
     found = get(session)["status"]["conditions"]
     reasons = [
-        (one["reason"], one["message"]) for one in found if one["type"] == "PodResizePending"
+        (event["reason"], event["message"])
+        for event in found
+        if event["type"] == "PodResizePending"
     ]
     return reasons[0] if reasons else None
 

@@ -21,7 +21,7 @@ def work(session: Session, steps: int) -> None:
 
 
 def addresses(session: Session) -> list[str]:
-    return [one["status"]["podIP"] for one in items(session)]
+    return [item["status"]["podIP"] for item in items(session)]
 
 
 @pytest.mark.parametrize("steps", [3, 20, 60, 120, 180, 250, 330, 420, 600])
@@ -31,9 +31,9 @@ def test_a_deployment_survives_the_workers_death_after_any_number_of_steps(steps
     work(session, steps)
     session.restart()
     found = items(session)
-    assert [one["status"]["phase"] for one in found] == ["Running"] * 4
+    assert [item["status"]["phase"] for item in found] == ["Running"] * 4
     assert len(set(addresses(session))) == 4
-    assert all(one["status"]["containerStatuses"][0]["restartCount"] == 0 for one in found)
+    assert all(item["status"]["containerStatuses"][0]["restartCount"] == 0 for item in found)
 
 
 @pytest.mark.parametrize("steps", [5, 25, 60, 100])
@@ -121,7 +121,7 @@ def test_a_node_tells_what_it_has_and_keeps_some_memory_back() -> None:
     status = session.request("GET", "/api/v1/nodes/node-1").json()["status"]
     assert status["capacity"]["memory"] == "8Gi"
     assert status["allocatable"]["memory"] == "8092Mi"
-    assert [one["type"] for one in status["conditions"]] == [
+    assert [condition["type"] for condition in status["conditions"]] == [
         "MemoryPressure",
         "DiskPressure",
         "PIDPressure",

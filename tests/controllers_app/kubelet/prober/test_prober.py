@@ -57,11 +57,11 @@ def test_an_ephemeral_container_starts_beside_the_others_and_is_not_restarted() 
     added = {"name": "debug", "image": "busybox", "command": ["sh", "-c", "echo seen; exit 5"]}
     patch(session, f"{PODS}/web/ephemeralcontainers", {"spec": {"ephemeralContainers": [added]}})
     told = [
-        next(iter(one["object"]["status"]["ephemeralContainerStatuses"][0]["state"]))
-        for one in session.records()
-        if one["kind"] == "write"
-        and one["subresource"] == "status"
-        and "ephemeralContainerStatuses" in one["object"]["status"]
+        next(iter(record["object"]["status"]["ephemeralContainerStatuses"][0]["state"]))
+        for record in session.records()
+        if record["kind"] == "write"
+        and record["subresource"] == "status"
+        and "ephemeralContainerStatuses" in record["object"]["status"]
     ]
     assert told[0] == "waiting" and told[-1] == "terminated"
     found = get(session)["status"]["ephemeralContainerStatuses"][0]
@@ -77,9 +77,11 @@ def test_a_container_without_a_startup_probe_has_started_as_soon_as_it_runs() ->
     create(session, pod(container={"readinessProbe": probe}))
     told = [
         (status["started"], status["ready"])
-        for one in session.records()
-        if one["kind"] == "write" and one["resource"] == "pods" and one["subresource"] == "status"
-        for status in one["object"]["status"].get("containerStatuses", ())
+        for record in session.records()
+        if record["kind"] == "write"
+        and record["resource"] == "pods"
+        and record["subresource"] == "status"
+        for status in record["object"]["status"].get("containerStatuses", ())
         if "running" in status["state"]
     ]
     assert told == [(True, False), (True, True)]

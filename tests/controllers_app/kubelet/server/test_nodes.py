@@ -85,7 +85,7 @@ def test_the_kubelet_answers_for_its_health_its_pods_and_its_figures(web: Sessio
 
     assert node("/healthz") == b"ok"
     assert orjson.loads(node("/configz"))["kubeletconfig"]["maxPods"] == 110
-    assert [one["metadata"]["name"] for one in orjson.loads(node("/pods"))["items"]] == ["web"]
+    assert [item["metadata"]["name"] for item in orjson.loads(node("/pods"))["items"]] == ["web"]
     summary = orjson.loads(node("/stats/summary"))
     assert summary["pods"][0]["containers"][0]["name"] == "c"
 
@@ -111,7 +111,7 @@ def test_the_resource_metrics_have_upstreams_names_and_agree_with_the_summary(we
     labels = '{container="c",namespace="default",pod="web"}'
     pod = orjson.loads(node("/stats/summary"))["pods"][0]
     assert pod["cpu"]["usageCoreNanoSeconds"] == sum(
-        one["cpu"]["usageCoreNanoSeconds"] for one in pod["containers"]
+        container["cpu"]["usageCoreNanoSeconds"] for container in pod["containers"]
     )
     seconds = pod["containers"][0]["cpu"]["usageCoreNanoSeconds"] / 1e9
     assert float(values[f"container_cpu_usage_seconds_total{labels}"]) == seconds

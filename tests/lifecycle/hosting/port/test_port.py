@@ -102,7 +102,7 @@ def test_answer_in_one_piece(run: Callable[[Test], None]) -> None:
         driver.send([("head", number, 201, [("a", "b")], False, b"done")])
         status, headers, more, data = await answer.head()
         assert (status, more, data) == (201, False, b"done")
-        assert [tuple(one) for one in headers] == [("a", "b")]
+        assert [tuple(header) for header in headers] == [("a", "b")]
         assert edge.pending == 0
 
     run(body)
@@ -344,7 +344,7 @@ def test_switched_connection_carries_messages_both_ways_and_its_end(
         number = (await driver.next())[1]
         driver.send([("switch", number, [("a", "b")])])
         status, headers, more, _ = await answer.head()
-        assert (status, [tuple(one) for one in headers], more) == (101, [("a", "b")], True)
+        assert (status, [tuple(header) for header in headers], more) == (101, [("a", "b")], True)
         await answer.send(b"to")
         await answer.send("worker")
         assert await driver.next() == ("data", number, b"to")

@@ -196,8 +196,8 @@ def test_of_the_first_in_each_line_the_small_ones_are_taken_in_before_the_large(
     inbox = Inbox()
     for line, size in (("a", 3_000_000), ("a", 1), ("b", 500), ("c", 0), ("", 9)):
         inbox.offer(f"{line}{size}", [], lambda: None, line, size)
-    assert [one[0] for one in inbox.take()] == ["9", "c0", "b500", "a3000000"]
-    assert [one[0] for one in inbox.take()] == ["a1"] and not inbox.waits()
+    assert [message[0] for message in inbox.take()] == ["9", "c0", "b500", "a3000000"]
+    assert [message[0] for message in inbox.take()] == ["a1"] and not inbox.waits()
 
 
 def test_inside_work_never_keeps_a_request_waiting_when_nothing_is_ready() -> None:
@@ -334,13 +334,13 @@ def test_a_line_that_is_held_waits_until_its_input_is_done() -> None:
     inbox = Inbox()
     for what in ("first", "second"):
         inbox.offer(what, [], lambda: None, "large")
-    assert [one[0] for one in inbox.take()] == ["first"]
+    assert [message[0] for message in inbox.take()] == ["first"]
     inbox.hold("large")
     assert not inbox.waits() and not list(inbox.take())
     inbox.offer("other", [], lambda: None, "small")
-    assert inbox.waits() and [one[0] for one in inbox.take()] == ["other"]
+    assert inbox.waits() and [message[0] for message in inbox.take()] == ["other"]
     inbox.done("large")
-    assert inbox.waits() and [one[0] for one in inbox.take()] == ["second"]
+    assert inbox.waits() and [message[0] for message in inbox.take()] == ["second"]
 
 
 def test_large_requests_of_one_client_are_served_one_after_the_other() -> None:
@@ -351,8 +351,12 @@ def test_large_requests_of_one_client_are_served_one_after_the_other() -> None:
     small = [session.send("POST", CONFIGMAPS, configmap(name)) for name in "cd"]
     session.settle()
     assert {answer.status for answer in large + small} == {201}
-    records = [one for one in session.records() if one["kind"] in ("request", "response")]
-    names = {one["span"]: one["name"] for one in records if one["kind"] == "request"}
-    seen = [(one["kind"], names[one["span"]]) for one in records if names[one["span"]] in "abcd"]
+    records = [record for record in session.records() if record["kind"] in ("request", "response")]
+    names = {record["span"]: record["name"] for record in records if record["kind"] == "request"}
+    seen = [
+        (record["kind"], names[record["span"]])
+        for record in records
+        if names[record["span"]] in "abcd"
+    ]
     assert seen.index(("request", "b")) > seen.index(("response", "a"))
     assert seen.index(("request", "d")) < seen.index(("response", "a"))

@@ -113,7 +113,7 @@ def test_an_action_that_fails_is_answered_and_so_are_those_behind_it(session: Se
     driver.controls.actions["state"] = lambda host, args: 1 // 0
     driver.receive([("ctl", 1, "demo", "state", {}), ("ctl", 2, "demo", "startup", {})])
     loop.close()
-    answers = {one[1]: one for one in sent if one[0] == "ctlr"}
+    answers = {message[1]: message for message in sent if message[0] == "ctlr"}
     assert answers[1][2] is False and "ZeroDivisionError" in answers[1][3]["error"]
     assert answers[2][2] is True and ("bug", "state") in sent
 

@@ -21,7 +21,9 @@ def session() -> Session:
 
 def last_request(session: Session) -> int:
     """The record with which the last outside request began."""
-    found = [one for one in session.records() if one["kind"] == "request" and one["outside"]]
+    found = [
+        record for record in session.records() if record["kind"] == "request" and record["outside"]
+    ]
     return int(found[-1]["seq"])
 
 
@@ -72,7 +74,9 @@ def test_each_of_two_requests_at_one_moment_finds_its_own_body(session: Session)
     for name in ("a", "b"):
         session.request("POST", CONFIGMAPS, configmap(name), settle=False)
     session.settle()
-    asked = [one for one in session.records() if one["kind"] == "request" and one["outside"]]
+    asked = [
+        record for record in session.records() if record["kind"] == "request" and record["outside"]
+    ]
     for one, name in zip(asked[-2:], ("a", "b"), strict=True):
         told = forms.of_request(session.cluster, one["seq"])
         assert f'"name":"{name}"' in told["body"]["text"]
@@ -81,9 +85,9 @@ def test_each_of_two_requests_at_one_moment_finds_its_own_body(session: Session)
 def test_a_components_object_has_no_bytes_and_a_deleted_one_is_not_stored(session: Session) -> None:
     session.request("POST", DEPLOYMENTS, deployment("web"))
     inside = next(
-        one
-        for one in session.records()
-        if one["kind"] == "request" and not one["outside"] and one["verb"] == "create"
+        record
+        for record in session.records()
+        if record["kind"] == "request" and not record["outside"] and record["verb"] == "create"
     )
     told = forms.of_request(session.cluster, inside["seq"])
     assert (told["body"], told["internal"]) == (None, None)
@@ -104,9 +108,11 @@ def test_no_more_of_the_trace_is_read_than_to_the_requests_answer(
     for name in "abcd":
         session.request("POST", CONFIGMAPS, configmap(name))
     records = session.records()
-    asked = next(one for one in records if one["kind"] == "request" and one["outside"])
+    asked = next(record for record in records if record["kind"] == "request" and record["outside"])
     answered = next(
-        one["seq"] for one in records if one["kind"] == "response" and one["span"] == asked["seq"]
+        record["seq"]
+        for record in records
+        if record["kind"] == "response" and record["span"] == asked["seq"]
     )
     backend = session.cluster.store.backend
     segments, read = backend.segments, list[int]()

@@ -55,10 +55,10 @@ def test_the_request_is_served_with_its_credential_and_stored_without() -> None:
     )
     session.settle()
     loop.close()
-    rows = [msgspec.msgpack.decode(one.data) for one in session.backend.inputs()]
+    rows = [msgspec.msgpack.decode(entry.data) for entry in session.backend.inputs()]
     assert [row[1][4] for row in rows[-2:]] == [
         [["authorization", "Bearer <masked>"], ["cookie", "<masked>"]]
     ] * 2
-    assert not any(SECRET.encode() in one.data for one in session.backend.inputs())
-    gates = [one for one in session.records() if one.get("gate") == "authentication"]
+    assert not any(SECRET.encode() in entry.data for entry in session.backend.inputs())
+    gates = [record for record in session.records() if record.get("gate") == "authentication"]
     assert gates[-1]["detail"]["word"] == "401"  # the token itself was judged

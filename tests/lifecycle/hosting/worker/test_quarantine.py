@@ -41,7 +41,7 @@ def kept_from(*labels: str) -> Session:
 
 def told_of(session: Session, name: str) -> list[str]:
     items = session.request("GET", EVENTS).json()["items"]
-    return [one["message"] for one in items if one["involvedObject"]["name"] == name]
+    return [item["message"] for item in items if item["involvedObject"]["name"] == name]
 
 
 @pytest.mark.parametrize("label", ["scheduler default/a", "kubelet/node-1 default/a"])
@@ -103,7 +103,7 @@ def test_a_request_is_refused() -> None:
 def test_it_is_told_in_the_trace() -> None:
     session = kept_from("deployment default/a")
     session.settle()
-    told = [one["detail"] for one in session.records() if one["kind"] == "control"]
+    told = [record["detail"] for record in session.records() if record["kind"] == "control"]
     assert told == [
         {"what": "deployment default/once", "times": 1, "quarantined": False},
         {"what": "deployment default/a", "times": 2, "quarantined": True},
