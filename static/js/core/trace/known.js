@@ -13,6 +13,9 @@ import { lastAtMost, lastRecordAt, SpanLookup } from './index.js';
 /** @type {WeakMap<Index, {seq: number, end: number, known: Index}>} the one asked for last */
 const kept = new WeakMap();
 
+/** @type {WeakMap<Index, {news: number, facts: Facts}>} what was made last of so many tellings */
+const told = new WeakMap();
+
 /** @param {Index} index @param {number} seq @returns {Index} */
 export function knownAt(index, seq) {
   if (seq >= index.last) return index;
@@ -67,7 +70,7 @@ class Known extends SpanLookup {
   }
 
   get facts() {
-    return this.keep('facts', () => Facts.of(this.#whole.told, this.last));
+    return this.keep('facts', () => this.factsOf(this.#whole));
   }
 
   /** @param {number} seq */
@@ -108,6 +111,16 @@ class Known extends SpanLookup {
     const value = make();
     Object.defineProperty(this, name, { value });
     return value;
+  }
+
+  /** Nothing new is told between most moments. @param {Index} whole */
+  factsOf(whole) {
+    const news = whole.told.findLastIndex(({ record }) => record.seq <= this.last) + 1;
+    const last = told.get(whole);
+    if (last && last.news === news) return last.facts;
+    const facts = Facts.of(whole.told, this.last);
+    told.set(whole, { news, facts });
+    return facts;
   }
 
   /** Some requests are found to be worth following only later. @param {number} root */
