@@ -1,9 +1,11 @@
 """Streams a watch: existing objects, changes, bookmarks, and its end.
 
 A client gets no more than a window ahead of what it read; what it has not read waits here as
-objects, which all watches share, and a watch that is too far behind ends.
+objects, which all watches share, and a watch that is too far behind ends. Over a WebSocket each
+event is a message: text, or bytes without their length in protobuf.
 
-Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go.
+Models kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go, and of
+golang.org/x/net websocket/server.go that a client has to name its origin.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from apiserver_app.handlers.connect import upgrades
 from apiserver_app.handlers.input import listoptions
 from apiserver_app.handlers.request import Request
 from apiserver_app.handlers.verbs import conversions
@@ -32,6 +35,8 @@ BOOKMARK_BEFORE_END_SECONDS = 2
 WATCH_SECONDS_MIN, WATCH_SECONDS_SPREAD = 1800, 1800
 WINDOW_BYTES = 64 << 10  # sent and not yet read
 BEHIND_BYTES_MAX, BEHIND_EVENTS_MAX = 8 << 20, 10_000  # changes that wait
+_LENGTH_BYTES = 4  # before each event in protobuf
+_NORMAL = 1000  # why a WebSocket is closed
 DELETED_BYTES = 1 << 10  # what a change counts whose bytes are not stored
 
 Event = tuple[str, Object, bytes | None]  # type, object, and its stored bytes if they can be sent
@@ -67,7 +72,9 @@ class Stream:
         on_close: Callable[[], None],
         *,
         after: int = 0,
+        is_socket: bool = False,
     ) -> None:
+        self._is_socket = is_socket
         self._cluster = request.cluster
         self._info: ResourceInfo = request.info
         self._request = request
@@ -141,14 +148,27 @@ class Stream:
                     break
                 event, size = self._waiting.popleft()
                 self._behind -= size
-                self._rest = memoryview(self._line(*event))
+                line = self._line(*event)
+                if self._is_socket:
+                    self._send_message(line)
+                    continue
+                self._rest = memoryview(line)
             room = WINDOW_BYTES - self._unread
             piece, self._rest = self._rest[:room], self._rest[room:]
             self._unread += len(piece)
             self._reply.body(bytes(piece), True)
         if self._over and not self._waiting and not self._rest:
             self._over = False
-            self._reply.body(b"", False)
+            if self._is_socket:
+                self._reply.close(_NORMAL, "")
+            else:
+                self._reply.body(b"", False)
+
+    def _send_message(self, line: bytes) -> None:
+        """Sends a WebSocket message, which has no parts."""
+        data = line[_LENGTH_BYTES:] if self._accepted.is_protobuf else line.decode()
+        self._unread += len(data)
+        self._reply.body(data, True)
 
     def _forget(self) -> None:
         self._waiting.clear()
@@ -281,15 +301,24 @@ def open_watch(
     compacted."""
     cluster, call, info = request.cluster, request.call, request.info
     options = listoptions.of_watch(call, cluster.version)
-    stream = Stream(request, accepted, reply, on_close, after=options.revision)
+    is_socket = upgrades.is_websocket(call.headers)
+    stream = Stream(request, accepted, reply, on_close, after=options.revision, is_socket=is_socket)
+    if is_socket and not call.headers.get("origin"):
+        stream.close()
+        reply.head(403, [], b"")
+        return
     strategy = cluster.strategy(info)
     selects = selection.selects(strategy)
     uses_webhook = info.custom is not None and info.custom.webhook is not None
     if selects is not None and convert.is_converted(info) and not uses_webhook:
         plain = selects
         selects = lambda obj: plain(convert.to_served(info, obj))  # noqa: E731
-    headers = [*headers, ("Content-Type", accepted.stream_type)]
-    reply.head(200, headers, b"", more=True, paced="window")
+    if is_socket:
+        reply.switch(upgrades.of_watch(call.headers))
+        reply.listen(data=lambda sent: reply.took(len(sent)))  # the client should send nothing
+    else:
+        headers = [*headers, ("Content-Type", accepted.stream_type)]
+        reply.head(200, headers, b"", more=True, paced="window")
     reply.listen(cancel=stream.leave, took=stream.took)
     subscription = Subscription(
         call.agent,

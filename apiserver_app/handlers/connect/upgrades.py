@@ -88,6 +88,12 @@ def of_forwarding(headers: Mapping[str, str], version: Release) -> Upgrade:
     return _choose(headers, _KUBELET_FORWARD_SOCKET)
 
 
+def of_watch(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The headers of the 101: the subprotocol is the one that is offered, whatever it is."""
+    asked = offered(headers)
+    return [("Sec-WebSocket-Protocol", asked[0])] if len(asked) == 1 else []
+
+
 def offered(headers: Mapping[str, str]) -> list[str]:
     """The subprotocols of a WebSocket client, in its order."""
     return _listed(headers.get("sec-websocket-protocol", ""))

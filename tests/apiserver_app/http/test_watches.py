@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from apiserver_app.http import encode, watches
@@ -305,3 +306,72 @@ def test_an_event_is_written_once_for_all_who_watch(
     session.request("DELETE", f"{CONFIGMAPS}/b")
     assert written == ["ADDED", "DELETED"]
     assert [told(answer)[-2:] for answer in answers] == 3 * [[("ADDED", "b"), ("DELETED", "b")]]
+
+
+# -- over a WebSocket ---------------------------------------------------------------------------
+
+SOCKET = {"connection": "Upgrade", "upgrade": "websocket", "origin": "https://cluster"}
+
+
+def test_a_websocket_gets_a_text_message_for_each_event(session: Session) -> None:
+    answer = watch(session, headers=SOCKET)
+    assert (answer.status, answer.headers) == (101, [])
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    found = [orjson.loads(chunk) for chunk in answer.chunks]
+    assert [(one["type"], one["object"]["metadata"]["name"]) for one in found] == [
+        ("ADDED", "a"),
+        ("ADDED", "kube-root-ca.crt"),
+        ("ADDED", "b"),
+    ]
+
+
+def test_a_websocket_gets_protobuf_without_the_length(session: Session) -> None:
+    accept = {"accept": "application/vnd.kubernetes.protobuf;stream=watch"}
+    lines = b"".join(watch(session, headers=accept).chunks)
+    messages = watch(session, headers={**SOCKET, **accept}).chunks
+    assert len(messages) == 2
+    assert b"".join(len(one).to_bytes(4, "big") + one for one in messages) == lines
+
+
+def test_a_websocket_is_closed_when_the_watch_ends(session: Session) -> None:
+    answer = watch(session, "timeoutSeconds=5", headers=SOCKET)
+    session.wait(6)
+    assert answer.closed == (1000, "")
+    assert subscriptions(session) == []
+
+
+def test_a_websocket_that_leaves_is_watched_for_no_longer(session: Session) -> None:
+    answer = watch(session, headers=SOCKET)
+    session.host.offer("cancel", [0], answer.cancel)
+    session.settle()
+    assert subscriptions(session) == []
+
+
+def test_what_a_websocket_says_is_read_and_means_nothing(session: Session) -> None:
+    answer = watch(session, headers=SOCKET)
+    session.host.offer("data", [0, "abc"], lambda: answer.on("data", "abc"))
+    session.settle()
+    assert answer.used == 3 and not answer.done
+
+
+def test_a_websocket_gets_the_subprotocol_that_it_offers(session: Session) -> None:
+    answer = watch(session, headers={**SOCKET, "sec-websocket-protocol": "v1"})
+    assert answer.headers == [("Sec-WebSocket-Protocol", "v1")]
+
+
+def test_a_websocket_without_an_origin_is_refused(session: Session) -> None:
+    headers = {name: value for name, value in SOCKET.items() if name != "origin"}
+    answer = watch(session, headers=headers)
+    assert (answer.status, answer.text, answer.done) == (403, b"", True)
+
+
+def test_a_websocket_that_does_not_read_is_sent_no_more_than_a_window(session: Session) -> None:
+    answer = watch(session, headers=SOCKET)
+    answer.reads = False
+    large = {**configmap("large"), "data": {"k": "x" * watches.WINDOW_BYTES}}
+    session.request("POST", CONFIGMAPS, large)
+    session.request("POST", CONFIGMAPS, configmap("b"))
+    assert len(answer.chunks) == 3  # the large one went whole
+    answer.on("took", len(answer.chunks[-1]))
+    session.settle()
+    assert orjson.loads(answer.chunks[-1])["object"]["metadata"]["name"] == "b"
