@@ -95,6 +95,7 @@ class Socket(frames.TakesTurns):
     more: dict[str, str]  # headers of the 101
     inflow: Inflow
     lost: Callable[[], None]
+    _told = False
 
     def onConnect(self, request: Any) -> tuple[str | None, dict[str, str]]:
         return self.granted, self.more
@@ -105,8 +106,20 @@ class Socket(frames.TakesTurns):
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         self.inflow.add(payload if isBinary else payload.decode("utf-8", "replace"))
 
+    def onCloseFrame(self, code: int, reasonRaw: bytes) -> bool | None:
+        """The client has said its last. Over TLS it may keep the connection for long, until it
+        has seen all of the server's end."""
+        violated = super().onCloseFrame(code, reasonRaw)
+        self._is_lost()
+        return violated
+
     def onClose(self, wasClean: bool, code: int, reason: str) -> None:
-        self.lost()
+        self._is_lost()
+
+    def _is_lost(self) -> None:
+        if not self._told:
+            self._told = True
+            self.lost()
 
     def onAutoPingTimeout(self) -> None:
         """No answer to a ping. While the client is not read from, none could have been seen."""

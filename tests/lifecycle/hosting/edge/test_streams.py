@@ -124,6 +124,21 @@ def test_client_that_vanishes_is_told_to_the_worker(demo: Demo) -> None:
     assert demo.act("state")["cancelled"] == before["cancelled"] + 2
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_client_that_closes_its_websocket_is_gone_though_it_keeps_the_connection(
+    demo: Demo, tls: bool
+) -> None:
+    before = demo.act("state")
+    authority = demo.tls_authority if tls else demo.authority
+    client = WebSocket(authority, "/clusters/demo/upgrade/echo", demo.tls("admin") if tls else None)
+    eventually(demo, "switched", before["switched"] + 1)
+    client.send(b"\x03\xe8", opcode=8)
+    assert client.close_code() == 1000
+    eventually(demo, "switched", before["switched"])
+    assert demo.act("state")["cancelled"] == before["cancelled"] + 1
+    client.close()
+
+
 @pytest.mark.parametrize("kind", ["websocket", "raw"])
 def test_worker_that_does_not_listen_stops_the_client(demo: Demo, kind: str) -> None:
     before = demo.act("state")["held"]
