@@ -17,6 +17,7 @@ from apiserver_app import authprotocols as auth
 from apiserver_app import cel
 from apiserver_app.admission.plugin import Attributes
 from apiserver_app.cel.environment import Compiled, Environment
+from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object, ResourceInfo
 
 OUT_OF_BUDGET = (
@@ -173,23 +174,22 @@ async def match(
     conditions: Sequence[tuple[str, Compiled]], activation: Activation, failure_policy: str
 ) -> Matches:
     """Evaluates all conditions; one that is false decides, whatever errors others have."""
-    errors: list[str] = []
+    messages: list[str] = []
     for name, compiled in conditions:
         try:
             outcome = await activation.evaluate(compiled)
         except OutOfBudget as error:
-            errors = [str(error)]
+            messages = [str(error)]
             break
         if outcome.error:
-            errors.append(outcome.error)
+            messages.append(outcome.error)
         elif outcome.value is False:
             return Matches(False, name)
-    if not errors:
+    if not messages:
         return Matches(True)
     if failure_policy == "Ignore":
         return Matches(False)
-    text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-    return Matches(False, "", text)
+    return Matches(False, "", errors.aggregate(messages))
 
 
 def request_of(attributes: Attributes, info: ResourceInfo) -> Object:

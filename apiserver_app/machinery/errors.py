@@ -305,13 +305,11 @@ def invalid(
         size += len(body)
     if len(causes) < len(errors):
         unique[AND_MORE] = None
-    text = ", ".join(unique) if len(unique) == 1 else f"[{', '.join(unique)}]"
     full_kind = f"{kind}.{group}" if group else kind
     details = _details(group, kind, name)
     details["causes"] = causes
-    return ApiError(
-        422, "Invalid", f"{full_kind} {quoted(name)} is invalid: {text}", details=details
-    )
+    message = f"{full_kind} {quoted(name)} is invalid: {aggregate(list(unique))}"
+    return ApiError(422, "Invalid", message, details=details)
 
 
 def forbidden(group: str, resource: str, name: str, cause: str) -> ApiError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.apiextensions.definitions import DefinitionController
 from controllers_app.runtime.controller import Result
@@ -73,7 +73,7 @@ class NamingController(DefinitionController):
                 if name not in mine and name in resources
             ]
             if used:
-                conflict = ("ShortNamesConflict", _aggregate([_used(name) for name in used]))
+                conflict = ("ShortNamesConflict", errors.aggregate([_used(name) for name in used]))
             else:
                 _put(names, "shortNames", wanted.get("shortNames"))
         for field in _KIND_NAMES:
@@ -146,8 +146,3 @@ def _put(names: Object, field: str, value: Any) -> None:
 
 def _used(name: str) -> str:
     return f"{json.dumps(name)} is already in use"
-
-
-def _aggregate(messages: list[str]) -> str:
-    unique = list(dict.fromkeys(messages))
-    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"

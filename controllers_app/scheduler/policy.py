@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from apiserver_app.machinery import errors
 from controllers_app.scheduler.framework import Plugin
 
 KEY = "policy.cfg"  # of the ConfigMap
@@ -134,7 +135,7 @@ def _check_weights(priorities: Iterable[Mapping[str, Any]]) -> None:
                 "has overflown"
             )
     if wrong:
-        raise PolicyError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
+        raise PolicyError(errors.aggregate(wrong))
 
 
 def _filters(predicates: list[dict[str, Any]] | None) -> tuple[str, ...]:

@@ -210,9 +210,7 @@ def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement
         if messages:
             problems.append(_bad(f"values[{index}][{key}]", value, "; ".join(messages)))
     if problems:
-        unique = list(dict.fromkeys(problems))
-        text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
-        raise errors.bad_request(text)
+        raise errors.bad_request(errors.aggregate(problems))
     return Requirement(key, operator, values)
 
 

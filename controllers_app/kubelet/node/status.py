@@ -159,8 +159,7 @@ class NodeStatus:
         faults = self._faults()
         if not faults:
             return _READY
-        message = f"[{', '.join(faults)}]" if len(faults) > 1 else faults[0]
-        return "False", "KubeletNotReady", message
+        return "False", "KubeletNotReady", errors.aggregate(faults)
 
     def _faults(self) -> list[str]:
         faults = [self._kubelet.network_error(), "" if self.has_csi_node else _NO_CSI_NODE]

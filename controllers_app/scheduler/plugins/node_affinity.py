@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.syntax import labels
 from controllers_app.runtime import nodeaffinity
@@ -56,7 +56,7 @@ class NodeAffinity(Plugin):
         terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         wrong = [text for index, term in enumerate(terms) for text in _unreadable(index, term)]
         if wrong:
-            raise PreScoreFailed(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
+            raise PreScoreFailed(errors.aggregate(wrong))
         return terms or None
 
     def scores_by(self, state: Any, nodes: Sequence[NodeInfo]) -> list[list[Any]] | None:

@@ -101,6 +101,5 @@ def _check(limits: Sequence[Object]) -> None:
             reason = "must not be negative"
             problems.append(errors.invalid_value(f"{path}.cacheSize", size, reason))
     if problems:
-        messages = [str(problem) for problem in problems]
-        text = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+        text = errors.aggregate([str(problem) for problem in problems])
         raise ConfigurationError(EventRateLimit.name, text)

@@ -18,7 +18,7 @@ from apiserver_app.admission.plugin import (
     forbidden,
 )
 from apiserver_app.apis.podresources import Amounts, amounts, pod_total
-from apiserver_app.machinery import meta
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.patch.jsonpatch import escape
 from apiserver_app.machinery.syntax.quantity import ZERO, Quantity
@@ -62,7 +62,7 @@ class LimitRanger(Plugin):
         for limit_range in ranges:
             problems = find(limit_range["spec"].get("limits") or (), attributes.obj["spec"])
             if problems:
-                raise forbidden(attributes, _aggregate(problems))
+                raise forbidden(attributes, errors.aggregate(problems))
         return _WITHIN
 
 
@@ -74,11 +74,6 @@ def _ranges(attributes: Attributes) -> Sequence[Object] | None:
     if attributes.old is not None and meta.is_deleting(attributes.old):
         return None
     return attributes.reader.list("limitranges", attributes.namespace)
-
-
-def _aggregate(problems: list[str]) -> str:
-    unique = list(dict.fromkeys(problems))
-    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
 # -- defaults -----------------------------------------------------------------------------------
