@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.syntax import goduration, names
 
 # how far ahead `next` searches
@@ -44,7 +44,6 @@ _FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
 )
 _HOUR = 3600
 _DAY = 24 * _HOUR
-_ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class ScheduleError(ValueError):
@@ -69,7 +68,7 @@ class Schedule(msgspec.Struct, frozen=True):
         """The first activation after that second; None if there is none within YEARS_MAX years."""
         if self.every:
             return after + self.every
-        start = (_ZERO + datetime.timedelta(seconds=after + 1)).astimezone(self.zone)
+        start = (meta.EPOCH + datetime.timedelta(seconds=after + 1)).astimezone(self.zone)
         date = start.date()
         while date.year <= start.year + YEARS_MAX:
             if date.month not in self.fields[3].values:
@@ -88,7 +87,7 @@ class Schedule(msgspec.Struct, frozen=True):
             steps = (until - after) // self.every
             return after + steps * self.every if steps > 0 else None
         earliest, date = (
-            (_ZERO + datetime.timedelta(seconds=second)).astimezone(self.zone).date()
+            (meta.EPOCH + datetime.timedelta(seconds=second)).astimezone(self.zone).date()
             for second in (after + 1, until)
         )
         while date >= earliest:
@@ -110,9 +109,9 @@ class Schedule(msgspec.Struct, frozen=True):
     def _moments(self, date: datetime.date) -> Iterator[int]:
         """The activations of one day in the time zone, which may have 23 or 25 hours."""
         midnight = datetime.datetime.combine(date, datetime.time(), self.zone)
-        begin = int((midnight - _ZERO).total_seconds())
+        begin = int((midnight - meta.EPOCH).total_seconds())
         for hour in range(begin, begin + _DAY + 2 * _HOUR, _HOUR):
-            local = (_ZERO + datetime.timedelta(seconds=hour)).astimezone(self.zone)
+            local = (meta.EPOCH + datetime.timedelta(seconds=hour)).astimezone(self.zone)
             if local.date() == date and local.hour in self.fields[1].values:
                 yield from (hour + 60 * minute for minute in sorted(self.fields[0].values))
 
@@ -140,7 +139,7 @@ def parse(text: str) -> Schedule:
 
 def local(moment: int, zone: str) -> datetime.datetime:
     """A time in a time zone."""
-    return (_ZERO + datetime.timedelta(seconds=moment)).astimezone(_zone(zone))
+    return (meta.EPOCH + datetime.timedelta(seconds=moment)).astimezone(_zone(zone))
 
 
 def _zone(name: str) -> datetime.tzinfo:

@@ -44,7 +44,6 @@ _WEAK = {
     "1.2.840.10045.4.1": "ECDSA-SHA1",
     "1.2.840.10040.4.3": "DSA-SHA1",
 }
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class ChainError(Exception):
@@ -278,4 +277,4 @@ def _last(name: x509.Name, part: str) -> str:
 
 
 def _micros(moment: datetime.datetime) -> int:
-    return int((moment - _EPOCH).total_seconds()) * 1_000_000
+    return int((moment - meta.EPOCH).total_seconds()) * 1_000_000

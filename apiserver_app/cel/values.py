@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from apiserver_app.cel.errors import EvaluationError
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.syntax import goduration
 
 INT_MAX = (1 << 63) - 1
@@ -75,8 +76,7 @@ class Timestamp:
 
     def moment(self, zone: datetime.tzinfo = datetime.UTC) -> datetime.datetime:
         seconds = self.nanos // NANOS
-        zero = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-        return (zero + datetime.timedelta(seconds=seconds)).astimezone(zone)
+        return (meta.EPOCH + datetime.timedelta(seconds=seconds)).astimezone(zone)
 
     def __str__(self) -> str:
         rest = self.nanos % NANOS
@@ -276,7 +276,7 @@ def timestamp(text: str) -> Timestamp:
         )
     except ValueError:
         raise EvaluationError("invalid timestamp") from None
-    delta = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    delta = moment - meta.EPOCH
     seconds = delta.days * 86_400 + delta.seconds
     offset = 0
     if zone not in "Zz":

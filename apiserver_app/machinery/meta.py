@@ -18,7 +18,7 @@ import msgspec
 
 Object = dict[str, Any]
 
-_ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class Custom(Protocol):
@@ -240,7 +240,7 @@ def rfc3339(micros: int) -> str:
 
 @functools.lru_cache(1024)
 def _seconds_text(seconds: int) -> str:
-    moment = _ZERO + datetime.timedelta(seconds=seconds)
+    moment = EPOCH + datetime.timedelta(seconds=seconds)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -253,5 +253,5 @@ def rfc3339_micro(micros: int) -> str:
 def parse_time(text: str) -> int:
     """Microseconds since 1970 of an RFC 3339 time."""
     moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-    delta = moment - _ZERO
+    delta = moment - EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

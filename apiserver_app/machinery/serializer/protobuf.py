@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from apiserver_app.machinery import errors
+from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.serializer import bodies
 from apiserver_app.machinery.types import gofields
@@ -29,7 +29,6 @@ DEPTH_MAX = 100
 FIELDS_MAX = 60_000  # of a body, with those of its messages; upstream limits only its size
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # the wire types; groups are not read
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 # kinds every group has
 _META_KINDS = frozenset(
@@ -258,7 +257,7 @@ def _micro_time(data: memoryview, depth: int) -> Any:
 
 def _moment(fields: dict[int, list[Any]], micros: int) -> datetime.datetime:
     try:
-        return _EPOCH + datetime.timedelta(
+        return meta.EPOCH + datetime.timedelta(
             seconds=_signed(_last_number(fields, 1), 64), microseconds=micros
         )
     except OverflowError as error:

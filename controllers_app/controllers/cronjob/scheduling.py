@@ -17,8 +17,6 @@ from apiserver_app.machinery.meta import Object
 DELTA_SECONDS = 0.1
 MISSED_MAX = 100
 
-_ZERO = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-
 
 class NeverDue(ValueError):
     """The schedule names moments that do not come, such as the 31st of February."""
@@ -72,7 +70,7 @@ def in_zone(due: int, zone: str) -> str:
 
 def rfc1123(due: int) -> str:
     """As Go prints time.RFC1123Z."""
-    return (_ZERO + datetime.timedelta(seconds=due)).strftime("%a, %d %b %Y %H:%M:%S +0000")
+    return (meta.EPOCH + datetime.timedelta(seconds=due)).strftime("%a, %d %b %Y %H:%M:%S +0000")
 
 
 def _earliest(cron_job: Object) -> int:
