@@ -271,13 +271,16 @@ def _text(op: Operation, field: str, missing: str) -> str:
     return value
 
 
+def _there(target: tuple[Any, str] | None, name: str, missing: str) -> tuple[Any, str]:
+    """The container and the key in it that a pointer leads to; refused where it leads nowhere."""
+    if target is None:
+        raise PatchError(f"{name} operation does not apply: {missing}: missing value")
+    return target
+
+
 def _add(document: _Document, op: Operation) -> None:
     path = _text(op, "path", "add operation failed to decode path")
-    target = document.container(path)
-    if target is None:
-        raise PatchError(
-            f'add operation does not apply: doc is missing path: "{path}": missing value'
-        )
+    target = _there(document.container(path), "add", f'doc is missing path: "{path}"')
     _insert(*target, op.get("value"), f"error in add for path: '{path}'")
 
 
@@ -302,11 +305,7 @@ def _insert(container: Any, key: str, value: Any, where: str) -> None:
 
 def _remove(document: _Document, op: Operation) -> None:
     path = _text(op, "path", "remove operation failed to decode path")
-    target = document.container(path)
-    if target is None:
-        raise PatchError(
-            f'remove operation does not apply: doc is missing path: "{path}": missing value'
-        )
+    target = _there(document.container(path), "remove", f'doc is missing path: "{path}"')
     _delete(*target, f"error in remove for path: '{path}'")
 
 
@@ -334,12 +333,7 @@ def _replace(document: _Document, op: Operation) -> None:
             raise PatchError("replace operation value must be object or array")
         document.root = value
         return
-    target = document.container(path)
-    if target is None:
-        raise PatchError(
-            f"replace operation does not apply: doc is missing path: {path}: missing value"
-        )
-    container, key = target
+    container, key = _there(document.container(path), "replace", f"doc is missing path: {path}")
     if isinstance(container, dict):
         container[key] = value  # upstream also sets a key that is not there
         return
@@ -353,12 +347,8 @@ def _replace(document: _Document, op: Operation) -> None:
 
 def _move(document: _Document, op: Operation) -> None:
     source = _text(op, "from", "move operation failed to decode from")
-    target = document.container(source)
-    if target is None:
-        raise PatchError(
-            f"move operation does not apply: doc is missing from path: {source}: missing value"
-        )
-    container, key = target
+    missing = f"doc is missing from path: {source}"
+    container, key = _there(document.container(source), "move", missing)
     where = f"error in move for path: '{key}'"
     value = _value(container, key, where)
     _delete(container, key, where)
@@ -375,23 +365,14 @@ def _value(container: Any, key: str, where: str) -> Any:
 def _destination(document: _Document, op: Operation, name: str) -> tuple[str, Any, str]:
     """The path to which a value goes, and its place: the container and the key in it."""
     path = _text(op, "path", f"{name} operation failed to decode path")
-    target = document.container(path)
-    if target is None:
-        raise PatchError(
-            f"{name} operation does not apply: doc is missing destination path: {path}: "
-            "missing value"
-        )
-    return path, *target
+    missing = f"doc is missing destination path: {path}"
+    return path, *_there(document.container(path), name, missing)
 
 
 def _copy(document: _Document, op: Operation) -> None:
     source = _text(op, "from", "copy operation failed to decode from")
-    source_target = document.peek(source)
-    if source_target is None:
-        raise PatchError(
-            f"copy operation does not apply: doc is missing from path: {source}: missing value"
-        )
-    value = _value(*source_target, f"error in copy for from: '{source}'")
+    target = _there(document.peek(source), "copy", f"doc is missing from path: {source}")
+    value = _value(*target, f"error in copy for from: '{source}'")
     _, container, key = _destination(document, op, "copy")
     # a true copy: what the document owns may be changed in place later
     try:
@@ -413,11 +394,7 @@ def _test(document: _Document, op: Operation) -> None:
     if path == "":
         value = document.root
     else:
-        target = document.peek(path)
-        if target is None:
-            raise PatchError(
-                f"test operation does not apply: is missing path: {path}: missing value"
-            )
+        target = _there(document.peek(path), "test", f"is missing path: {path}")
         value = _value(*target, f"error in test for path: '{path}'")
     if not same(value, expected):
         raise PatchError(f"testing value {path} failed: test failed")
