@@ -176,11 +176,8 @@ class Discovery:
             "namespaced": info.namespaced,
             "kind": info.kind,
             "verbs": _verbs(info),
+            **_other_names(info),
         }
-        if info.short_names:
-            out["shortNames"] = info.short_names
-        if info.categories:
-            out["categories"] = info.categories
         storage = self._resources.storage_version_hash(info)
         if storage:
             out["storageVersionHash"] = storage
@@ -224,11 +221,8 @@ class Discovery:
             "scope": "Namespaced" if info.namespaced else "Cluster",
             "singularResource": info.singular,
             "verbs": _verbs(info),
+            **_other_names(info),
         }
-        if info.short_names:
-            out["shortNames"] = info.short_names
-        if info.categories:
-            out["categories"] = info.categories
         subresources = [
             {"subresource": sub.name, "responseKind": _response_kind(info, sub), "verbs": sub.verbs}
             for sub in self._resources.subresources(info)
@@ -246,6 +240,11 @@ class Discovery:
             root = f"/apis/{group}" if group else "/api"
             paths += [root, *(f"{root}/{version}" for version in versions)]
         return sorted(set(paths))
+
+
+def _other_names(info: ResourceInfo) -> Object:
+    names = {"shortNames": info.short_names, "categories": info.categories}
+    return {key: value for key, value in names.items() if value}
 
 
 def _aggregated_remote(group: str, version: str, resources: Iterable[Object]) -> list[Object]:

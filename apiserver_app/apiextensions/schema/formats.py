@@ -87,14 +87,6 @@ def _byte(text: str) -> bool:
     return True
 
 
-def _uri(text: str) -> bool:
-    try:
-        gourl.parse_request_uri(text)
-    except gourl.UrlError:
-        return False
-    return True
-
-
 def _isbn(*lengths: int) -> Callable[[str], bool]:
     def check(text: str) -> bool:
         digits = re.sub(r"[\s-]", "", text)
@@ -110,7 +102,7 @@ def _isbn(*lengths: int) -> Callable[[str], bool]:
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "bsonobjectid": _pattern(r"[0-9a-fA-F]{24}"),
-    "uri": _uri,
+    "uri": gourl.is_request_uri,
     "email": _pattern(r"(?:[^<>]*<)?[^@\s<>]+@[^@\s<>]+>?"),
     "hostname": _pattern(
         r"(?=.{1,255}$)(?:[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,62}[a-zA-Z0-9_])?)"

@@ -159,14 +159,6 @@ def _url(text: str) -> URL:
         raise EvaluationError(f"URL parse error during conversion from string: {error}") from None
 
 
-def _is_url(text: str) -> bool:
-    try:
-        gourl.parse_request_uri(text)
-    except gourl.UrlError:
-        return False
-    return True
-
-
 def _declare() -> None:
     since = Release(30)
     functions: dict[str, Any] = {
@@ -196,7 +188,7 @@ def _declare() -> None:
         declare(signature, impl, cost, since)
     urls: dict[str, Any] = {
         "url(string) URL": _url,
-        "isURL(string) bool": _is_url,
+        "isURL(string) bool": gourl.is_request_uri,
         "URL.getScheme() string": lambda url: url.url.scheme,
         "URL.getHost() string": lambda url: url.url.host,
         "URL.getHostname() string": lambda url: url.url.hostname,

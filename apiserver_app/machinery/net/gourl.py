@@ -67,6 +67,14 @@ def parse_request_uri(text: str) -> Url:
         raise UrlError(f"parse {_quoted(text)}: {error}") from None
 
 
+def is_request_uri(text: str) -> bool:
+    try:
+        parse_request_uri(text)
+    except UrlError:
+        return False
+    return True
+
+
 def parse(text: str) -> Url:
     """Parses any URL, without its fragment. Raises UrlError."""
     before, _, fragment = text.partition("#")
