@@ -226,7 +226,7 @@ class Words:
         self._depth += 1
         try:
             await self.runner.work(len(source) // LETTERS)
-            text = await self.text(syntax.parse_word(source, quoted=True))
+            text = await self.text(syntax.parse_quoted(source))
         finally:
             self._depth -= 1
         await self.runner.work(len(text))

@@ -250,9 +250,7 @@ class Letters:
                     break
                 lines.append(line + "\n")
             text = "".join(lines)
-            redirect.body = (
-                parse_word(text, quoted=True) if expands else (Part("text", text, True),)
-            )
+            redirect.body = parse_quoted(text) if expands else (Part("text", text, True),)
         self.at = min(self.at, len(self.source))
         self._heres.clear()
 
@@ -322,7 +320,6 @@ class Letters:
         return ShellSyntaxError(f'syntax error: unexpected "{token}"{expecting}')
 
 
-def parse_word(source: str, *, quoted: bool) -> Word:
-    """A whole text as one word, as in a here document or behind ${x:-."""
-    parser = Letters(source)
-    return parser.quoted_parts("") if quoted else parser.word_parts(stop="")
+def parse_quoted(source: str) -> Word:
+    """A whole text as one word, as in a here document or in $((."""
+    return Letters(source).quoted_parts("")

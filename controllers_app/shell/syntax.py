@@ -19,7 +19,7 @@ from controllers_app.shell.lexer import (
     Redirect,
     ShellSyntaxError,
     Word,
-    parse_word,
+    parse_quoted,
 )
 
 LINE_MAX = 16 * 1024  # of commands that are read before the first of them is run
@@ -350,5 +350,5 @@ __all__ = [
     "Simple",
     "Word",
     "parse",
-    "parse_word",
+    "parse_quoted",
 ]

@@ -42,7 +42,7 @@ class LegacyServiceAccounts:
         audiences: tuple[str, ...],
         mark: Mark,
         *,
-        lookup: bool = True,
+        lookup: bool,
     ) -> None:
         self._tokens = tokens
         self._reader = reader

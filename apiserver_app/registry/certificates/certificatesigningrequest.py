@@ -97,7 +97,7 @@ class CertificateSigningRequestStrategy(Strategy):
             errs.append(errors.invalid_value("spec.signerName", _LEGACY, text))
         else:
             signer = spec.get("signerName") or ""
-            clustertrustbundle.signer_name(signer, "spec.signerName", errs)
+            clustertrustbundle.signer_name(signer, errs)
         seconds = spec.get("expirationSeconds")
         if seconds is not None and seconds < 600:
             text = "may not specify a duration less than 600 seconds (10 minutes)"

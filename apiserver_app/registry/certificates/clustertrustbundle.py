@@ -49,8 +49,9 @@ class ClusterTrustBundleStrategy(Strategy):
         return errs
 
 
-def signer_name(value: str, path: str, errs: list[FieldError]) -> None:
+def signer_name(value: str, errs: list[FieldError]) -> None:
     """`example.com/signer-name`, each part of labels."""
+    path = "spec.signerName"
     if not value:
         errs.append(errors.required(path))
         return
@@ -89,7 +90,7 @@ def _names(obj: Object, errs: list[FieldError]) -> None:
         for text in names.dns1123_subdomain_errors(name.removeprefix(prefix)):
             errs.append(errors.invalid_value("metadata.name", name, text))
     if signer:
-        signer_name(signer, "spec.signerName", errs)
+        signer_name(signer, errs)
 
 
 def _bundle(text: str, errs: list[FieldError]) -> None:

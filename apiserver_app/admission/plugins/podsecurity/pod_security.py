@@ -28,7 +28,7 @@ from apiserver_app.machinery import errors, meta
 from apiserver_app.machinery.meta import Object
 
 PREFIX = "pod-security.kubernetes.io/"
-PRIVILEGED, BASELINE, RESTRICTED = standards.LEVELS
+PRIVILEGED, _, RESTRICTED = standards.LEVELS
 PODS_CHECKED_MAX = 3000
 _TEMPLATES: dict[str, tuple[str, ...]] = {
     "replicationcontrollers": ("spec", "template"),

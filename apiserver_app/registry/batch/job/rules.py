@@ -31,17 +31,17 @@ _NUMBERS = tuple(
 )
 
 
-def with_selector(spec: Spec, path: str, release: Release, errs: list[FieldError]) -> None:
+def with_selector(spec: Spec, release: Release, errs: list[FieldError]) -> None:
     """Validates the spec of a Job."""
-    validate(spec, path, release, errs)
+    validate(spec, "spec", release, errs)
     selector = spec.get("selector")
     if selector is None:
-        errs.append(errors.required(f"{path}.selector"))
+        errs.append(errors.required("spec.selector"))
     else:
-        selectors.validate(selector, f"{path}.selector", errs)
+        selectors.validate(selector, "spec.selector", errs)
     if selectors.is_valid(selector):
         template = spec.get("template") or {}
-        workload.template_labels(selector, template, f"{path}.template", errs)
+        workload.template_labels(selector, template, "spec.template", errs)
 
 
 def validate(spec: Spec, path: str, release: Release, errs: list[FieldError]) -> None:

@@ -60,7 +60,7 @@ class JobStrategy(workload.WorkloadStrategy):
         errs: list[FieldError] = []
         if not obj["spec"].get("manualSelector") and obj["spec"].get("selector") is not None:
             _generated(ctx, obj, errs)
-        rules.with_selector(obj["spec"], "spec", ctx.version, errs)
+        rules.with_selector(obj["spec"], ctx.version, errs)
         _pod_names(obj, errs)
         return errs
 
@@ -69,7 +69,7 @@ class JobStrategy(workload.WorkloadStrategy):
         if spec == before:
             return []
         errs: list[FieldError] = []
-        rules.with_selector(spec, "spec", ctx.version, errs)
+        rules.with_selector(spec, ctx.version, errs)
         _completions(spec, before, errs)
         workload.immutable_selector(obj, old, errs)
         if _settled(spec, old) != _settled(before, old):
