@@ -69,9 +69,9 @@ function verdict({ words }, cycle, guess) {
   const params = { guess, node: winner, other, points, less: cycle.total[other] ?? 0 };
   if (cycle.ties.includes(other) || (guess === winner && !margin))
     return words.t('predict.tie', params);
-  const said = words.t('predict.points', params);
+  const text = words.t('predict.points', params);
   const [most] = other === second ? parts : [];
-  return most ? `${said} ${words.t('predict.most', { plugin: most.name })}` : said;
+  return most ? `${text} ${words.t('predict.most', { plugin: most.name })}` : text;
 }
 
 /** It was told to its end. @param {Context} ctx @param {import('./questions.js').Lesson} lesson */

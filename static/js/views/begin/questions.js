@@ -45,15 +45,15 @@ export function questionActions(app, apply) {
       Object.assign(ui, { dialog: '', lesson: null });
       app.draw();
       if (!(await app.act.openFresh())) return;
-      const one = scenarios.scenarioOf(name);
-      const free = scenarios.freeName(app.history.head, one);
-      const manifest = one.manifest(free, scenarios.crowdSize(app.history.head));
-      app.act.setBreakpoints(app.act.presets().filter(({ id }) => one.stops?.includes(id)));
-      ui.user = one.user || app.meta.users[0];
+      const scenario = scenarios.scenarioOf(name);
+      const free = scenarios.freeName(app.history.head, scenario);
+      const manifest = scenario.manifest(free, scenarios.crowdSize(app.history.head));
+      app.act.setBreakpoints(app.act.presets().filter(({ id }) => scenario.stops?.includes(id)));
+      ui.user = scenario.user || app.meta.users[0];
       ui.lesson = { name, since: app.history.last, root: 0, done: false, guess: '' };
       if (app.player.past) app.player.goLive();
       app.player.play(); // a cluster that stands still answers nobody
-      const taint = one.taints && scenarios.taintManifest(app.history.head);
+      const taint = scenario.taints && scenarios.taintManifest(app.history.head);
       if (taint) await apply(taint, ui.user, 'kubectl apply --server-side -f taint.yaml', true);
       await apply(manifest, ui.user, `kubectl create -f ${free}.yaml`);
     },
@@ -67,10 +67,11 @@ export function questionActions(app, apply) {
     changeOne() {
       const { lesson } = ui;
       if (!lesson) return;
-      const one = scenarios.scenarioOf(lesson.name);
+      const scenario = scenarios.scenarioOf(lesson.name);
       const { head } = app.history;
-      Object.assign(ui, { lesson: null, picked: one.change });
-      app.act.suggest(one.manifest(scenarios.freeName(head, one), scenarios.crowdSize(head)));
+      Object.assign(ui, { lesson: null, picked: scenario.change });
+      const free = scenarios.freeName(head, scenario);
+      app.act.suggest(scenario.manifest(free, scenarios.crowdSize(head)));
     },
     /** Take note of how far the scenario is that is on. @param {Context} ctx */
     follow(ctx) {
@@ -106,8 +107,9 @@ export function questions(/** @type {Context} */ ctx, /** @type {string} */ key)
         h(
           'ul.cards',
           null,
-          scenarios.SCENARIOS.filter((one) => one.theme === theme && one.name !== 'run').map(
-            (one) => h('li', { key: one.name }, card(ctx, one, done.includes(one.name))),
+          scenarios.SCENARIOS.filter((it) => it.theme === theme && it.name !== 'run').map(
+            (scenario) =>
+              h('li', { key: scenario.name }, card(ctx, scenario, done.includes(scenario.name))),
           ),
         ),
       ),
@@ -115,7 +117,7 @@ export function questions(/** @type {Context} */ ctx, /** @type {string} */ key)
   );
 }
 
-/** @param {Context} ctx @param {scenarios.Scenario} one @param {boolean} isDone */
+/** @param {Context} ctx @param {scenarios.Scenario} scenario @param {boolean} isDone */
 function card(ctx, { name, tone, sign, seconds }, isDone) {
   const { words, act } = ctx;
   return h(

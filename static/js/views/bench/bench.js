@@ -35,7 +35,7 @@ function pick(host, { ui }) {
 /** On a small screen the objects share the place. @param {Context} ctx @param {string} tab */
 function title(ctx, tab) {
   const { words, act, compact } = ctx;
-  const one = (/** @type {string} */ name) =>
+  const tabButton = (/** @type {string} */ name) =>
     h(
       'button',
       {
@@ -50,7 +50,7 @@ function title(ctx, tab) {
     'div.panel-title',
     { key: 'title' },
     compact
-      ? h('span.tabs', { role: 'tablist' }, one('commands'), one('objects'))
+      ? h('span.tabs', { role: 'tablist' }, tabButton('commands'), tabButton('objects'))
       : h('h2', null, words.t('bench.commands')),
     ctx.player.drives
       ? h(

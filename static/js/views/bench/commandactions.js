@@ -139,7 +139,7 @@ export function commandActions(app, apply) {
       Object.assign(ui, { benchTab: 'commands', isWriting: false });
       put('');
       const { lines } = await run(text);
-      if (!ui.text && lines.some((one) => one.failed)) put(text);
+      if (!ui.text && lines.some((line) => line.failed)) put(text);
     },
     resend() {
       ui.user = app.meta.users[0];
@@ -174,8 +174,8 @@ async function etcdctl(/** @type {App} */ app, /** @type {string} */ line) {
   const ask = async () => linesOf(await app.api.console(line), app);
   const answer = await answered(app, line, ask, 'etcdctl');
   const members = async () => {
-    const said = await app.api.console(MEMBERS).catch(() => null); // it was told with the answer
-    if (said && !said.exit_code) answer.members = membersIn(said.output);
+    const reply = await app.api.console(MEMBERS).catch(() => null); // it was told with the answer
+    if (reply && !reply.exit_code) answer.members = membersIn(reply.output);
     app.draw();
   };
   if (/\bmember\b/.test(line)) await members();
@@ -205,7 +205,7 @@ function kindsInJson(manifest) {
   try {
     const object = JSON.parse(manifest);
     const list = Array.isArray(object.items) ? object.items : [object];
-    return list.map((/** @type {any} */ one) => one.kind).filter(Boolean);
+    return list.map((/** @type {any} */ item) => item.kind).filter(Boolean);
   } catch {
     return null;
   }

@@ -60,7 +60,7 @@ export function commandsPanel(ctx) {
     h(
       'div.answers',
       { key: 'answers', tabindex: '0', role: 'log', 'aria-label': words.t('commands.answers') },
-      isFirst ? examples(ctx) : ui.answers.map((one) => answerView(ctx, one)),
+      isFirst ? examples(ctx) : ui.answers.map((answer) => answerView(ctx, answer)),
     ),
   );
 }
@@ -69,7 +69,7 @@ export function commandsPanel(ctx) {
 function field(ctx) {
   const { words, act, ui } = ctx;
   const sort = /^\s*etcdctl\b/.test(ui.text) ? 'etcdctl' : 'api';
-  const isBusy = ui.answers.some((one) => one.began && one.sort === sort);
+  const isBusy = ui.answers.some((answer) => answer.began && answer.sort === sort);
   const send = () => {
     if (!isBusy) act.send();
   };
@@ -125,7 +125,7 @@ function onKey(e, { act }, send) {
 
 /** What one can begin with: it is put into the field. @param {Context} ctx */
 function examples({ words, act }) {
-  const one = (/** @type {string} */ text, /** @type {string} */ label) =>
+  const example = (/** @type {string} */ text, /** @type {string} */ label) =>
     h('li', { key: label }, h('button.link', { onClick: () => act.suggest(text) }, label));
   return h(
     'div',
@@ -133,9 +133,9 @@ function examples({ words, act }) {
     h(
       'ul.examples',
       null,
-      one(deployment('nginx', 3), words.t('commands.deployment')),
-      one(NGINX_POD, words.t('commands.pod')),
-      EXAMPLES.map((line) => one(line, line)),
+      example(deployment('nginx', 3), words.t('commands.deployment')),
+      example(NGINX_POD, words.t('commands.pod')),
+      EXAMPLES.map((line) => example(line, line)),
     ),
     h('p', null, words.t('commands.empty', { lines: KUBECTL.join(', ') })),
   );
@@ -207,7 +207,7 @@ export const membersIn = (output) =>
 
 /** Who is in etcd, and whom each of them knows as its peers. */
 function membersView(/** @type {Context} */ { words }, /** @type {Member[]} */ members) {
-  const named = (/** @type {Member} */ one) => one.name || one.id;
+  const named = (/** @type {Member} */ member) => member.name || member.id;
   return h(
     'div.members',
     { key: 'members' },
@@ -215,17 +215,17 @@ function membersView(/** @type {Context} */ { words }, /** @type {Member[]} */ m
     h(
       'ul',
       null,
-      members.map((one) => {
-        const peers = members.filter((other) => other.id !== one.id);
+      members.map((member) => {
+        const peers = members.filter((other) => other.id !== member.id);
         const known = peers.map(named).join(', ');
         return h(
           'li',
-          { key: one.id },
-          h('code', { title: `${one.id} ${one.urls}` }, named(one)),
+          { key: member.id },
+          h('code', { title: `${member.id} ${member.urls}` }, named(member)),
           ' ',
           known ? words.t('commands.peers', { names: known }) : words.t('commands.alone'),
-          one.started ? null : ` · ${words.t('commands.unstarted')}`,
-          one.learner ? ` · ${words.t('commands.learner')}` : null,
+          member.started ? null : ` · ${words.t('commands.unstarted')}`,
+          member.learner ? ` · ${words.t('commands.learner')}` : null,
         );
       }),
     ),

@@ -54,7 +54,7 @@ let kept = { of: [], is: null };
 /** What the schemas say of the text as it is. @param {Editor} editor @returns {Analysis} */
 export function analysed({ text, caret, schemas }) {
   const of = [text, caret, schemas];
-  if (kept.is && of.every((one, i) => one === kept.of[i])) return kept.is;
+  if (kept.is && of.every((value, i) => value === kept.of[i])) return kept.is;
   const documents = documentsOf(text);
   const place = placeAt(text, caret);
   const at = documents[place.document] || documents.at(-1);
@@ -63,9 +63,9 @@ export function analysed({ text, caret, schemas }) {
     place,
     schema,
     candidates: at && schema?.root ? candidatesAt(schema, place, at) : [],
-    problems: documents.flatMap((one) => {
-      const known = schemas[gvkOf(one).id];
-      return known?.root ? problemsOf(known, one) : known ? [noKind(one, known)] : [];
+    problems: documents.flatMap((manifest) => {
+      const known = schemas[gvkOf(manifest).id];
+      return known?.root ? problemsOf(known, manifest) : known ? [noKind(manifest, known)] : [];
     }),
   };
   kept = { of, is };
@@ -82,28 +82,28 @@ const noKind = ({ fields }, { message }) => ({
 /** @param {Context} ctx */
 export function editor(ctx) {
   const { words, ui } = ctx;
-  const one = /** @type {Editor} */ (ui.editor);
-  const found = analysed(one);
-  const name = one.write ? `${kindOf(one.write.resource)} ${one.write.name}` : '';
+  const edited = /** @type {Editor} */ (ui.editor);
+  const analysis = analysed(edited);
+  const name = edited.write ? `${kindOf(edited.write.resource)} ${edited.write.name}` : '';
   return dialog(
     ctx,
     words.t(name ? 'editor.edit' : 'editor.title', { name }),
     h(
       'div.editor',
       null,
-      sheet(ctx, one, found),
-      fieldList(ctx, one, found),
-      problemList(ctx, one, found),
-      foot(ctx, one),
+      sheet(ctx, edited, analysis),
+      fieldList(ctx, edited, analysis),
+      problemList(ctx, edited, analysis),
+      foot(ctx, edited),
     ),
   );
 }
 
-/** The text, and the numbers of its lines. @param {Context} ctx @param {Editor} one */
-function sheet(ctx, one, /** @type {Analysis} */ { problems }) {
+/** The text, and the numbers of its lines. @param {Context} ctx @param {Editor} edited */
+function sheet(ctx, edited, /** @type {Analysis} */ { problems }) {
   const { words, act } = ctx;
-  const wrong = new Set([...problems, ...one.said].map(({ line }) => line));
-  const isOpen = one.chosen >= 0;
+  const wrong = new Set([...problems, ...edited.said].map(({ line }) => line));
+  const isOpen = edited.chosen >= 0;
   const caretOf = (/** @type {any} */ e) => act.caret(e.target.selectionStart);
   return h(
     'div.sheet',
@@ -111,19 +111,21 @@ function sheet(ctx, one, /** @type {Analysis} */ { problems }) {
     h(
       'div.numbers',
       { 'aria-hidden': 'true' },
-      one.text.split('\n').map((_, i) => h(wrong.has(i) ? 'i.is-deny' : 'i', null, String(i + 1))),
+      edited.text
+        .split('\n')
+        .map((_, i) => h(wrong.has(i) ? 'i.is-deny' : 'i', null, String(i + 1))),
     ),
     h('textarea', {
       'aria-label': words.t('editor.text'),
       'aria-autocomplete': 'list',
       'aria-controls': 'editor-fields',
-      'aria-activedescendant': isOpen ? `field-${one.chosen}` : false,
+      'aria-activedescendant': isOpen ? `field-${edited.chosen}` : false,
       'aria-describedby': 'editor-keys',
       spellcheck: 'false',
       wrap: 'off',
-      value: one.text,
+      value: edited.text,
       onInput: (/** @type {any} */ e) => act.typed(e.target.value, e.target.selectionStart),
-      onKeydown: (/** @type {KeyboardEvent} */ e) => key(ctx, one, e),
+      onKeydown: (/** @type {KeyboardEvent} */ e) => key(ctx, edited, e),
       onKeyup: caretOf,
       onClick: caretOf,
       onScroll: (/** @type {any} */ e) => {
@@ -135,19 +137,20 @@ function sheet(ctx, one, /** @type {Analysis} */ { problems }) {
 
 /**
  * What was typed since the last frame counts.
- * @param {Context} ctx @param {Editor} one @param {KeyboardEvent} e
+ * @param {Context} ctx @param {Editor} edited @param {KeyboardEvent} e
  */
-function key({ act }, one, e) {
-  const list = analysed(one).candidates;
-  const isOpen = one.chosen >= 0 && list.length > 0;
+function key({ act }, edited, e) {
+  const list = analysed(edited).candidates;
+  const isOpen = edited.chosen >= 0 && list.length > 0;
   const of = Math.min(list.length, LISTED_MAX);
   const isSent = e.ctrlKey || e.metaKey;
   /** @type {(() => void)|undefined} */ let go;
   if (e.key === 'Enter' && isSent) go = () => act.submit();
   else if (e.key === ' ' && e.ctrlKey) go = () => act.choose(list.length ? 0 : -1);
-  else if (isOpen && e.key === 'ArrowDown') go = () => act.choose((one.chosen + 1) % of);
-  else if (isOpen && e.key === 'ArrowUp') go = () => act.choose((one.chosen + of - 1) % of);
-  else if (isOpen && (e.key === 'Enter' || e.key === 'Tab')) go = () => act.take(list[one.chosen]);
+  else if (isOpen && e.key === 'ArrowDown') go = () => act.choose((edited.chosen + 1) % of);
+  else if (isOpen && e.key === 'ArrowUp') go = () => act.choose((edited.chosen + of - 1) % of);
+  else if (isOpen && (e.key === 'Enter' || e.key === 'Tab'))
+    go = () => act.take(list[edited.chosen]);
   else if (isOpen && e.key === 'Escape') go = () => act.choose(-1);
   else if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) go = () => act.newLine();
   if (!go) return;
@@ -156,12 +159,12 @@ function key({ act }, one, e) {
   go();
 }
 
-/** What can stand at the caret. @param {Context} ctx @param {Editor} one */
-function fieldList(ctx, one, /** @type {Analysis} */ { place, schema, candidates }) {
+/** What can stand at the caret. @param {Context} ctx @param {Editor} edited */
+function fieldList(ctx, edited, /** @type {Analysis} */ { place, schema, candidates }) {
   const { words, act } = ctx;
   const where = textOf(place.path);
   const shown = candidates.slice(0, LISTED_MAX);
-  const about = shown[Math.max(0, one.chosen)];
+  const about = shown[Math.max(0, edited.chosen)];
   const none = !schema
     ? words.t(schema === null ? 'editor.reading' : 'editor.noSchema')
     : words.t('editor.noFields');
@@ -185,7 +188,7 @@ function fieldList(ctx, one, /** @type {Analysis} */ { place, schema, candidates
             key: field.name,
             id: `field-${i}`,
             role: 'option',
-            'aria-selected': String(i === one.chosen),
+            'aria-selected': String(i === edited.chosen),
             onMousedown: (/** @type {Event} */ e) => {
               e.preventDefault();
               act.take(field);
@@ -200,28 +203,28 @@ function fieldList(ctx, one, /** @type {Analysis} */ { place, schema, candidates
   );
 }
 
-/** What is wrong; each leads to its line. @param {Context} ctx @param {Editor} one */
-function problemList({ words, act }, one, /** @type {Analysis} */ { problems, schema }) {
-  const byServer = one.state === 'refused';
+/** What is wrong; each leads to its line. @param {Context} ctx @param {Editor} edited */
+function problemList({ words, act }, edited, /** @type {Analysis} */ { problems, schema }) {
+  const byServer = edited.state === 'refused';
   const list = byServer
-    ? one.said
+    ? edited.said
     : problems.map(({ line, key: name, params }) => ({
         line,
         text: name === 'editor.says' ? params.message : words.t(name, params),
       }));
   const states = { checking: 'editor.checking', ok: 'editor.dryOk', refused: 'editor.refused' };
   const n = problems.length;
-  const said = one.state
-    ? words.t(states[one.state])
+  const status = edited.state
+    ? words.t(states[edited.state])
     : schema
       ? words.t(n ? 'editor.wrong' : 'editor.fine', { n })
       : '';
   const sign = { checking: 'work', ok: 'allow', refused: 'deny', '': n ? 'deny' : 'allow' };
-  const name = sign[one.state];
+  const name = sign[edited.state];
   return h(
     'div.problems',
     { key: 'problems', role: 'region', tabindex: '0', 'aria-label': words.t('editor.problems') },
-    h('p', { role: 'status', class: `is-${name}` }, said ? [glyph(name), ' ', said] : ''),
+    h('p', { role: 'status', class: `is-${name}` }, status ? [glyph(name), ' ', status] : ''),
     h(
       'ul',
       null,
@@ -244,7 +247,7 @@ function problemList({ words, act }, one, /** @type {Analysis} */ { problems, sc
   );
 }
 
-/** @param {Context} ctx @param {Editor} one */
+/** @param {Context} ctx @param {Editor} edited */
 function foot({ words, act, ui, state }, { write, state: is }) {
   const newest = write && state.objects.get(write.resource)?.get(write.key);
   const isOld = newest && newest.rev > write.rev;

@@ -59,20 +59,20 @@ export function editorActions(app, apply) {
     const editor = /** @type {Editor} */ (ui.editor);
     const { text, write } = editor;
     set({ state: 'checking', said: [] });
-    /** @type {Editor['said']} */ let said;
+    /** @type {Editor['said']} */ let refusals;
     try {
       const results = write ? [await replaced(write, text)] : await created(text);
       const documents = documentsOf(text);
-      said = results.flatMap((/** @type {Said} */ one, i = 0) =>
-        one.code < 400 ? [] : refusalsOf(documents[i], one),
+      refusals = results.flatMap((/** @type {Said} */ result, i = 0) =>
+        result.code < 400 ? [] : refusalsOf(documents[i], result),
       );
     } catch (error) {
       const { message, body } = /** @type {import('../../net/api.js').ApiFailure} */ (error);
       const detail = Array.isArray(body?.detail) ? body.detail[0] : body?.detail;
-      said = refusalsOf(undefined, { code: 400, reason: '', message: detail || message });
+      refusals = refusalsOf(undefined, { code: 400, reason: '', message: detail || message });
     }
-    if (ui.editor === editor) set({ said, state: said.length ? 'refused' : 'ok' });
-    return !said.length;
+    if (ui.editor === editor) set({ said: refusals, state: refusals.length ? 'refused' : 'ok' });
+    return !refusals.length;
   };
   const replaced = (/** @type {WriteRecord} */ write, /** @type {string} */ text) =>
     app.api.act({ ...replaceAct(write, text).request, dry_run: true }, ui.user);
@@ -117,8 +117,8 @@ export function editorActions(app, apply) {
       app.drawNow();
       document.getElementById(`field-${chosen}`)?.scrollIntoView({ block: 'nearest' });
     },
-    /** @param {Candidate} one */
-    take(one) {
+    /** @param {Candidate} candidate */
+    take(candidate) {
       const field = area();
       if (!field || !ui.editor) return;
       const { text, caret } = ui.editor;
@@ -127,7 +127,8 @@ export function editorActions(app, apply) {
       field.focus();
       field.setSelectionRange(caret - place.typed.length, caret + after.length);
       const gap = place.isValue && text[caret - place.typed.length - 1] === ':' ? ' ' : '';
-      insert(`${gap}${one.name}${place.isValue || colon ? '' : following(one, place.indent)}`);
+      const rest = place.isValue || colon ? '' : following(candidate, place.indent);
+      insert(`${gap}${candidate.name}${rest}`);
       set({ chosen: -1, isTyping: false });
     },
     /** The next line begins where this one does; below a key that is open, further in. */

@@ -17,12 +17,12 @@ export function serviceActions(app) {
   return {
     /** What kube-proxy has written of it. @param {import('../inspector/proxy.js').Named} service */
     rules(service) {
-      const asked = { service, data: null, error: '' };
+      const rules = { service, data: null, error: '' };
       const isStill = () => ui.rules?.service === service;
-      put(asked);
+      put(rules);
       return app.api.rules(service).then(
-        (data) => isStill() && put({ ...asked, data }),
-        (error) => isStill() && put({ ...asked, error: error.message }),
+        (data) => isStill() && put({ ...rules, data }),
+        (error) => isStill() && put({ ...rules, error: error.message }),
       );
     },
     /** @param {import('../../core/cluster/services.js').Service} service */

@@ -13,23 +13,23 @@ import { glyph } from '../kit/glyphs.js';
 /** Null where nothing is compared. @param {Context} ctx */
 export function comparison(ctx) {
   const { ui, words, act, player } = ctx;
-  const { comparison: found } = ui;
-  if (!ui.compares || !player.live || !found) return null;
-  const { fork, first, differences, until, more } = found;
+  const { comparison: compared } = ui;
+  if (!ui.compares || !player.live || !compared) return null;
+  const { fork, first, differences, until, more } = compared;
   const names = { origin: originOf(fork), fork };
-  const asked = byObject(differences.filter((one) => one.asked));
-  const came = byObject(differences.filter((one) => !one.asked));
+  const asked = byObject(differences.filter((difference) => difference.asked));
+  const came = byObject(differences.filter((difference) => !difference.asked));
   const title = first
     ? words.t('fork.first', { ...titleOf(first, ctx, names), name: shortName(first) })
     : words.t('fork.same', { time: duration(until) });
-  const list = (/** @type {string} */ key, /** @type {Difference[][]} */ some) =>
-    some.length
+  const list = (/** @type {string} */ key, /** @type {Difference[][]} */ objects) =>
+    objects.length
       ? [
-          h('h2', { key }, words.t(key, { n: some.length })),
+          h('h2', { key }, words.t(key, { n: objects.length })),
           h(
             'ol.parted',
             { key: `${key}-list` },
-            some.map((one) => row(ctx, one, names, one === came[0])),
+            objects.map((parted) => row(ctx, parted, names, parted === came[0])),
           ),
         ]
       : null;
@@ -67,13 +67,16 @@ export function comparison(ctx) {
   ];
 }
 
-/** @param {Difference} one @param {Context} ctx @param {{origin: string, fork: string}} names */
-const titleOf = (one, { words }, names) => ({
-  what: differenceText(one, words, names),
-  time: duration(one.after),
+/**
+ * @param {Difference} difference @param {Context} ctx
+ * @param {{origin: string, fork: string}} names
+ */
+const titleOf = (difference, { words }, names) => ({
+  what: differenceText(difference, words, names),
+  time: duration(difference.after),
 });
 
-/** @param {Difference} one */
+/** @param {Difference} difference */
 export const shortName = ({ kind, name }) => (kind === 'Pod' ? shortPod(name) : name);
 
 /** The name of a node is not broken at its hyphen. @param {string} text */
@@ -87,8 +90,8 @@ const unbroken = (text) =>
  */
 function row(ctx, all, names, isFirst) {
   const { words, act, meta, state } = ctx;
-  const [one, ...others] = all;
-  const { kind, name, what, after, key } = one;
+  const [first, ...others] = all;
+  const { kind, name, what, after, key } = first;
   const go = (/** @type {string} */ cluster, /** @type {number|null} */ seq) =>
     seq === null
       ? null
@@ -108,7 +111,7 @@ function row(ctx, all, names, isFirst) {
     h(
       'span',
       null,
-      h('b', null, unbroken(differenceText(one, words, names))),
+      h('b', null, unbroken(differenceText(first, words, names))),
       ' ',
       h('span.second.whole', null, words.t('fork.after', { time: duration(after) })),
       h(
@@ -118,6 +121,6 @@ function row(ctx, all, names, isFirst) {
         others.length ? `, ${words.t('fork.fields', { n: others.length })}` : '',
       ),
     ),
-    h('span.acts', null, go(names.origin, one.seq_there), go(names.fork, one.seq_here)),
+    h('span.acts', null, go(names.origin, first.seq_there), go(names.fork, first.seq_here)),
   );
 }

@@ -42,7 +42,7 @@ export function forkActions(app, apply) {
   /** Wait until it is made, and go there. @param {string} name */
   const follow = async (name) => {
     while (ui.making === name) {
-      const fork = (await list(name)).find((one) => one.name === name);
+      const fork = (await list(name)).find(({ name: known }) => known === name);
       if (fork?.state === 'ready') return app.openCluster(name);
       if (!fork || fork.state === 'failed') throw new Error(fork?.why || name);
       await new Promise((done) => setTimeout(done, ASK_MS));
@@ -172,7 +172,7 @@ export function forkActions(app, apply) {
     },
     /** This moment, or the one where this fork began, with other random numbers. */
     forkWithSeed() {
-      const here = ui.forks.find((one) => one.name === app.home.cluster);
+      const here = ui.forks.find(({ name }) => name === app.home.cluster);
       const moment = here ? { cluster: here.cluster, seq: here.seq } : {};
       return app.act.fork({ ...moment, seed: Math.floor(Math.random() * SEEDS) });
     },

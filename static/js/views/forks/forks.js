@@ -110,7 +110,7 @@ export function makingBanner(ctx) {
   const { words, ui, act } = ctx;
   const { making, forkError, forks } = ui;
   if (!making && !forkError) return null;
-  const fork = forks.find((one) => one.name === making);
+  const fork = forks.find(({ name }) => name === making);
   const done = Math.round(100 * (fork?.done || 0));
   return h(
     'div.banner.making',
@@ -140,7 +140,7 @@ export function forkBanner(/** @type {Context} */ ctx) {
   const { words, meta, act, player, ui } = ctx;
   if (!player.live || !isFork(meta.cluster)) return null;
   const origin = originOf(meta.cluster);
-  const fork = ui.forks.find((one) => one.name === meta.cluster);
+  const fork = ui.forks.find(({ name }) => name === meta.cluster);
   if (!fork) return null; // it is being read
   if (fork.anew) return copyBanner(ctx, fork);
   const text = fork.how === 'objects'

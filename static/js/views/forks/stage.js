@@ -7,7 +7,7 @@ import { isFork, rootOf } from '../../core/cluster/forks.js';
 /** @param {App} app */
 export function stageActions(app) {
   const { ui } = app;
-  let told = /** @type {Promise<void>} */ (Promise.resolve());
+  let telling = /** @type {Promise<void>} */ (Promise.resolve());
   return {
     /** Unless one looks at the past or a recording, or has left it. @param {string} stage */
     goAlong(stage) {
@@ -21,10 +21,10 @@ export function stageActions(app) {
     takeAlong() {
       if (app.home.watches) return;
       // one after the other: of two that are under way the older one could come last
-      told = told.then(() => tell(app)).catch(() => {}); // it cannot be reached
+      telling = telling.then(() => tell(app)).catch(() => {}); // it cannot be reached
     },
     /** Ends once the server heard of it: until then no cluster must go. */
-    tookAlong: () => told,
+    tookAlong: () => telling,
     /** What one watches is gone. */
     goOn() {
       const { cluster, watches } = app.home;

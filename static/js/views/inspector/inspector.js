@@ -24,9 +24,9 @@ let scrolled = '';
 
 /**
  * @param {HTMLElement} host @param {Context} ctx
- * @param {import('../../core/explain/index.js').Explanation} said
+ * @param {import('../../core/explain/index.js').Explanation} explanation
  */
-export function renderInspector(host, ctx, said) {
+export function renderInspector(host, ctx, explanation) {
   const { ui, act, words } = ctx;
   if (ui.find !== null) {
     render(host, findings(ctx));
@@ -37,8 +37,8 @@ export function renderInspector(host, ctx, said) {
     render(host, compared);
     return;
   }
-  const tabs = said.tabs.filter((tab) => tab.blocks.length);
-  const isRaw = ui.tab === 'raw' && said.raw.length > 0;
+  const tabs = explanation.tabs.filter((tab) => tab.blocks.length);
+  const isRaw = ui.tab === 'raw' && explanation.raw.length > 0;
   const chosen = isRaw ? null : tabs.find((tab) => tab.id === ui.tab) || tabs[0];
   render(
     host,
@@ -46,8 +46,8 @@ export function renderInspector(host, ctx, said) {
       'div.head',
       { key: 'head' },
       chapterLine(ctx),
-      h('div.crumb', null, said.crumb),
-      h('h1', null, headline(said.title, words)),
+      h('div.crumb', null, explanation.crumb),
+      h('h1', null, headline(explanation.title, words)),
     ),
     tabs.length > 1
       ? h(
@@ -79,17 +79,17 @@ export function renderInspector(host, ctx, said) {
         'aria-label': chosen ? false : words.t('tab.raw'),
         tabindex: '0',
       },
-      (chosen ? chosen.blocks : said.raw).map((block, i) => blockView(ctx, block, i)),
+      (chosen ? chosen.blocks : explanation.raw).map((block, i) => blockView(ctx, block, i)),
     ),
     action(ctx),
     h(
       'footer',
       { key: 'foot' },
-      badge(ctx, said, isRaw),
-      said.source ? sourceView(said.source) : null,
+      badge(ctx, explanation, isRaw),
+      explanation.source ? sourceView(explanation.source) : null,
     ),
   );
-  const place = `${said.crumb} ${chosen ? chosen.id : 'raw'} ${words.lang}`;
+  const place = `${explanation.crumb} ${chosen ? chosen.id : 'raw'} ${words.lang}`;
   if (place !== scrolled) ctx.after(() => scrollUp(host));
   scrolled = place;
 }
@@ -102,12 +102,12 @@ function scrollUp(host) {
 
 /**
  * How this is known; behind it the records themselves.
- * @param {Context} ctx @param {import('../../core/explain/index.js').Explanation} said
+ * @param {Context} ctx @param {import('../../core/explain/index.js').Explanation} explanation
  * @param {boolean} isRaw
  */
-function badge({ words, act }, said, isRaw) {
-  if (!said.raw.length) return h('span.badge', { key: 'badge' }, said.badge);
-  const label = words.t('raw.show', { badge: said.badge });
+function badge({ words, act }, explanation, isRaw) {
+  if (!explanation.raw.length) return h('span.badge', { key: 'badge' }, explanation.badge);
+  const label = words.t('raw.show', { badge: explanation.badge });
   return h(
     'button.badge',
     {
@@ -117,7 +117,7 @@ function badge({ words, act }, said, isRaw) {
       title: label,
       onClick: () => act.tab(isRaw ? 'why' : 'raw'),
     },
-    said.badge,
+    explanation.badge,
   );
 }
 
@@ -153,7 +153,7 @@ function sourceView(source) {
 /** One, always at the same place, and what can be done with an object. @param {Context} ctx */
 function action(ctx) {
   const { ui, act, words, player } = ctx;
-  const one = (
+  const button = (
     /** @type {string} */ key,
     /** @type {string} */ sign,
     /** @type {any} */ onClick,
@@ -168,10 +168,10 @@ function action(ctx) {
   if (ui.selected?.type === 'pod') {
     const { key } = ui.selected;
     return player.follow.pod === key
-      ? one('inspector.unfollow', 'back', () => act.unfollow())
-      : one('inspector.follow', 'mark', () => act.followPod(key));
+      ? button('inspector.unfollow', 'back', () => act.unfollow())
+      : button('inspector.follow', 'mark', () => act.followPod(key));
   }
-  if (ui.selected) return one('inspector.live', 'back', () => act.select(null));
+  if (ui.selected) return button('inspector.live', 'back', () => act.select(null));
   const close = ctx.current.hop;
   if (
     close &&
@@ -181,7 +181,7 @@ function action(ctx) {
     player.drives &&
     !player.behind
   ) {
-    return one('inspector.runAs', 'play', () => act.resend(), { user: ctx.meta.users[0] });
+    return button('inspector.runAs', 'play', () => act.resend(), { user: ctx.meta.users[0] });
   }
   return null;
 }

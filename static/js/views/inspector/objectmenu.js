@@ -71,8 +71,10 @@ function items(ctx, write) {
   return [
     reason ? h('p.note', { key: 'reason', id: 'acts-reason' }, reason) : null,
     editItem(ctx, write, reason),
-    actsOf(write, { replicas, now: clock }).map((one) =>
-      one.name === deed?.sure ? asks(ctx, write, one) : item(ctx, write, one, reason, isCount),
+    actsOf(write, { replicas, now: clock }).map((action) =>
+      action.name === deed?.sure
+        ? asks(ctx, write, action)
+        : item(ctx, write, action, reason, isCount),
     ),
     isFork(meta.cluster)
       ? h('p.note', { key: 'fork' }, words.t('acts.fork', { name: meta.cluster }))
@@ -106,16 +108,16 @@ function editItem(ctx, write, reason) {
   );
 }
 
-/** @param {Context} ctx @param {WriteRecord} write @param {Act} one @param {string} reason */
-function item(ctx, write, one, reason, isCount = true) {
+/** @param {Context} ctx @param {WriteRecord} write @param {Act} action @param {string} reason */
+function item(ctx, write, action, reason, isCount = true) {
   const { words, act, ui } = ctx;
-  const { name, command } = one;
+  const { name, command } = action;
   const isSending = !!ui.deed?.sends;
   const isScale = name === 'scale' && isScaled(write);
   const go = () => {
     if (reason || isSending || (isScale && !isCount)) return;
     if (name === 'delete') act.askDeed(name);
-    else act.perform(one);
+    else act.perform(action);
   };
   return h(
     'div.deed',
@@ -172,7 +174,7 @@ function commandLine({ words, act, ui }, command) {
 function asks(
   /** @type {Context} */ ctx,
   /** @type {WriteRecord} */ write,
-  /** @type {Act} */ one,
+  /** @type {Act} */ action,
 ) {
   const { words, act, state } = ctx;
   const name = `${kindOf(write.resource)} ${write.name}`;
@@ -185,7 +187,7 @@ function asks(
     h('p', null, words.t(also ? 'acts.sureAlso' : 'acts.sure', { name, also })),
     h(
       'button.item.is-deny',
-      { onClick: () => act.perform(one) },
+      { onClick: () => act.perform(action) },
       glyph(SIGNS.delete),
       h('span', null, words.t('acts.yes', { name: write.name })),
     ),
@@ -195,6 +197,6 @@ function asks(
       glyph('back'),
       h('span', null, words.t('acts.no')),
     ),
-    commandLine(ctx, one.command),
+    commandLine(ctx, action.command),
   );
 }

@@ -15,8 +15,8 @@ import { h } from '../kit/dom.js';
 export function proxyView({ words, act, ui, player, state }, service, key) {
   if (!player.live) return h('p.second', { key }, words.t('rules.replay'));
   const { namespace, name } = service;
-  const asked = ui.rules?.service;
-  const known = asked?.name === name && asked.namespace === namespace ? ui.rules : null;
+  const shown = ui.rules?.service;
+  const known = shown?.name === name && shown.namespace === namespace ? ui.rules : null;
   const ask = h(
     'button.link',
     { onClick: () => act.rules(service) },

@@ -62,7 +62,7 @@ export function revisions(ctx) {
 
 /** The place of a revision, or of the last before it. @param {WriteRecord[]} writes */
 function placeOf(writes, /** @type {number} */ rev) {
-  const at = writes.findLastIndex((one) => one.rev <= rev);
+  const at = writes.findLastIndex((write) => write.rev <= rev);
   return Math.max(0, at);
 }
 
@@ -98,8 +98,8 @@ function picker(ctx, writes, which, at) {
           value: String(at),
           onChange: (/** @type {{target: HTMLInputElement}} */ e) => go(Number(e.target.value)),
         },
-        writes.map((one, i) =>
-          h('option', { key: i, value: String(i), selected: i === at }, textOf(ctx, one)),
+        writes.map((write, i) =>
+          h('option', { key: i, value: String(i), selected: i === at }, textOf(ctx, write)),
         ),
       ),
     ),
@@ -192,14 +192,14 @@ function table({ words }, lines, old, now) {
       op === 'delete' ? `r${rev} · ${words.t('revisions.deleted')}` : `r${rev}`,
     );
   const cell = (
-    /** @type {import('../../core/cluster/revisions.js').Cell} */ one,
+    /** @type {import('../../core/cluster/revisions.js').Cell} */ part,
     /** @type {string} */ cls,
     /** @type {string} */ tag,
   ) =>
     h(
       'td',
-      { class: one ? (one.isChanged ? cls : '') : 'none' },
-      one ? h(one.isChanged ? tag : 'span', null, one.text) : '',
+      { class: part ? (part.isChanged ? cls : '') : 'none' },
+      part ? h(part.isChanged ? tag : 'span', null, part.text) : '',
     );
   return h(
     'div.diff.beside',

@@ -111,11 +111,11 @@ function patchKids(host, wanted) {
   for (const want of rest) {
     const key = typeof want === 'string' ? undefined : want.key;
     const isKeyed = !!here && drawn.get(here)?.key !== undefined;
-    const found = key !== undefined ? keyed.get(key) : isKeyed ? null : here;
-    if (found && fits(found, want)) {
-      if (found !== here) host.insertBefore(found, here);
+    const node = key !== undefined ? keyed.get(key) : isKeyed ? null : here;
+    if (node && fits(node, want)) {
+      if (node !== here) host.insertBefore(node, here);
       else here = here.nextSibling;
-      update(found, want);
+      update(node, want);
     } else {
       host.insertBefore(create(want), here);
     }

@@ -240,7 +240,7 @@ function details(ctx, model, row, inside) {
  */
 function heldBox(ctx, model, row) {
   const { words, index, state } = ctx;
-  const said = row.said && row.record ? verdictWord(ctx, model, { ...row, verdict: row.said }) : '';
+  const word = row.said && row.record ? verdictWord(ctx, model, { ...row, verdict: row.said }) : '';
   const why = showsTries(row) ? whyText(row) : words.t(`gate.${row.gate}.what`);
   const span = /** @type {import('../../core/trace/index.js').Span} */ (model.span);
   return h(
@@ -249,7 +249,7 @@ function heldBox(ctx, model, row) {
     h(
       'div',
       null,
-      said ? h(`p.v.is-${row.said}`, null, h('b', null, said)) : null,
+      word ? h(`p.v.is-${row.said}`, null, h('b', null, word)) : null,
       row.detail.tries ? tries(shownTries(row.detail.tries)) : null,
       h('div.why', null, why),
     ),

@@ -56,7 +56,7 @@ function centreOf(ctx) {
     answered &&
     span.type === 'request' &&
     (span.close?.code || 0) >= 400 &&
-    !span.records.some((one) => one.kind === 'stream');
+    !span.records.some((record) => record.kind === 'stream');
   if (rests && !refused) return 'all';
   if (span.type === 'request' && span.open.client.startsWith('kubelet/')) return 'all';
   return player.quick ? now : 'api';

@@ -53,7 +53,7 @@ export function kindBoard(ctx, write) {
         'div.part',
         { key: heading },
         h('h3', null, words.t(heading, params)),
-        h(isOrdered ? 'ol' : 'ul', null, items.map((one) => line(ctx, one))),
+        h(isOrdered ? 'ol' : 'ul', null, items.map((item) => line(ctx, item))),
       ),
     ),
     tree(ctx, write),
@@ -96,14 +96,14 @@ function pairTable({ words }, pairs) {
 /** @param {string} sign */
 const signView = (sign) => glyph(sign.startsWith('pod:') ? podGlyph(sign.slice(4)) : sign);
 
-/** @param {Context} ctx @param {Item} one */
+/** @param {Context} ctx @param {Item} item */
 function line(ctx, { key, name, sign, note, params }) {
   const { words } = ctx;
-  const said = params.stage ? { ...params, stage: words.t(`stage.${params.stage}`) } : params;
+  const values = params.stage ? { ...params, stage: words.t(`stage.${params.stage}`) } : params;
   const text = [
     sign ? signView(sign) : null,
     h('b', null, name),
-    note ? h('span.second', null, words.t(note, said)) : null,
+    note ? h('span.second', null, words.t(note, values)) : null,
   ];
   return h('li', { key: key || name }, key ? door(ctx, key, text) : h('div.item', null, text));
 }

@@ -92,7 +92,7 @@ function changeLine({ words }, { changes }) {
   if (!first) return null;
   return h(
     'span.change',
-    { title: changes.map((one) => `${one.path}: ${one.from} → ${one.to}`).join('\n') },
+    { title: changes.map((change) => `${change.path}: ${change.from} → ${change.to}`).join('\n') },
     glyph('change'),
     h(
       'span',
@@ -119,7 +119,7 @@ function sideView(ctx, side, which, rest) {
   const absent = Math.max(0, rest);
   const pods = side.pods.map((pod) => ({ pod, is: progressOf(state, pod) }));
   pods.sort((a, b) => COMES.indexOf(a.is) - COMES.indexOf(b.is));
-  const stages = pods.map((one) => one.is);
+  const stages = pods.map(({ is }) => is);
   const shown = pods.slice(0, SQUARES_MAX);
   const places = Math.min(absent, SQUARES_MAX - shown.length);
   const over = pods.length + absent - shown.length - places;
@@ -144,7 +144,7 @@ function sideView(ctx, side, which, rest) {
         class: pods.length + absent > FEW ? '' : 'is-few',
         'aria-label': side.name,
       },
-      shown.map((one) => square(ctx, one.pod, one.is)),
+      shown.map(({ pod, is }) => square(ctx, pod, is)),
       Array.from({ length: places }, (_, i) =>
         h('li.is-absent', { key: `absent-${i}`, 'aria-hidden': 'true' }, glyph('podNone')),
       ),

@@ -94,15 +94,15 @@ function preparation(words, cycle) {
 function preemption({ words }, { node, candidates }) {
   return [
     caption(words, 2, 'preempt'),
-    candidates.slice(0, NODES_MAX).map((one) =>
+    candidates.slice(0, NODES_MAX).map((candidate) =>
       h(
         'p',
-        { key: `preempt-${one.node}` },
-        one.node === node ? [glyph('star', words.t('sched.winner')), ' '] : null,
+        { key: `preempt-${candidate.node}` },
+        candidate.node === node ? [glyph('star', words.t('sched.winner')), ' '] : null,
         words.t('sched.leaves', {
-          node: one.node,
-          victims: one.victims.map(nameOf).join(', '),
-          priority: one.highest,
+          node: candidate.node,
+          victims: candidate.victims.map(nameOf).join(', '),
+          priority: candidate.highest,
         }),
       ),
     ),

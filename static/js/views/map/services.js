@@ -23,13 +23,13 @@ export function servicesBand(ctx) {
   // where there is no room for all, the one that is asked or chosen comes first
   const chosen = ui.selected?.type === 'object' ? ui.selected.key : '';
   const rank = (/** @type {Service} */ { key }) => (key === sent?.key ? 2 : Number(key === chosen));
-  const first = services.slice(most).find((one) => rank(one) > 0);
+  const first = services.slice(most).find((it) => rank(it) > 0);
   const shown = first ? [first, ...services.slice(0, most - 1)] : services.slice(0, most);
   const rest = services.length - shown.length;
   return h(
     'section.comp.services',
     { id: 'services', key: 'services', 'aria-label': words.t('services.title') },
-    shown.map((one) => service(ctx, one, one.key === sent?.key ? sent : null)),
+    shown.map((it) => service(ctx, it, it.key === sent?.key ? sent : null)),
     rest ? h('p.note', { key: 'rest' }, words.t('services.more', { n: rest })) : null,
   );
 }
@@ -41,7 +41,7 @@ const isTight = ({ compact, focus }) => compact && focus === 'api';
 function service(ctx, service, sent) {
   const { words, act, player } = ctx;
   const { key, name, ip, ports, endpoints, rev } = service;
-  const ready = endpoints.filter((one) => one.ready).length;
+  const ready = endpoints.filter((endpoint) => endpoint.ready).length;
   const params = { n: ready, of: endpoints.length, rev: String(rev) };
   return h(
     'div.service',

@@ -17,19 +17,19 @@ export function wantedStrip(ctx) {
   return h(
     'ul.wanted',
     { key: 'wanted', 'aria-label': words.t('wanted.label') },
-    unmet.slice(0, SHOWN).map((one) => {
-      const text = sayOutcome(one, words, clock);
-      const age = duration(Math.floor((state.t - sinceOf(index, state, one)) / 1e6) * 1e6);
+    unmet.slice(0, SHOWN).map((outcome) => {
+      const text = sayOutcome(outcome, words, clock);
+      const age = duration(Math.floor((state.t - sinceOf(index, state, outcome)) / 1e6) * 1e6);
       return h(
         'li',
-        { key: one.write.key },
+        { key: outcome.write.key },
         h(
           'button',
-          { title: text, onClick: () => act.failure(one, index) },
+          { title: text, onClick: () => act.failure(outcome, index) },
           glyph('deny'),
-          h('b', null, one.write.name),
+          h('b', null, outcome.write.name),
           h('span.why', null, text),
-          index.hasAllOf((one.because || one).write.key)
+          index.hasAllOf((outcome.because || outcome).write.key)
             ? h('span.soft', null, words.t('wanted.since', { time: age }))
             : null,
         ),

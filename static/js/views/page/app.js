@@ -119,9 +119,9 @@ export class App {
     this.draw();
     if (!this.player.drives) return;
     try {
-      const said = await this.api.control(body);
+      const answer = await this.api.control(body);
       // the feed tells every change in its order; an answer may be older than what it told
-      if (said && !this.meta.connected) this._clock(said);
+      if (answer && !this.meta.connected) this._clock(answer);
     } catch (error) {
       this.ui.traceError = /** @type {Error} */ (error).message;
     }
@@ -399,10 +399,11 @@ export class App {
   /** @param {import('../../types.js').Clock} clock */
   _clock(clock) {
     const known = CLOCK.filter((name) => clock[name] !== undefined);
-    const said = /** @type {any} */ (Object.fromEntries(known.map((name) => [name, clock[name]])));
-    if (said.now !== undefined) said.now = this.meta.sinceEpoch(said.now);
-    this.player.serverSaid(said);
-    if (said.now !== undefined) this.meta.heard(said.now);
+    const sent = Object.fromEntries(known.map((name) => [name, clock[name]]));
+    const fields = /** @type {any} */ (sent);
+    if (fields.now !== undefined) fields.now = this.meta.sinceEpoch(fields.now);
+    this.player.serverSaid(fields);
+    if (fields.now !== undefined) this.meta.heard(fields.now);
     if (clock.stage !== undefined) this.act.goAlong(clock.stage);
     this.meta.running = () => (this.player.stopped ? 0 : Number(this.player.server.speed) || 0);
   }

@@ -181,12 +181,12 @@ function speed(ctx) {
 function troubles(ctx) {
   const { alarm = '', quarantined = [] } = ctx.player.live ? ctx.player.server : {};
   /** @param {string} key @param {string} text @param {string} title */
-  const told = (key, text, title) =>
+  const notice = (key, text, title) =>
     h('div.fact.is-deny', { key, role: 'status', title }, glyph('deny'), ' ', h('b', null, text));
   return [
-    alarm && told('alarm', ctx.words.t('bar.alarm'), alarm),
+    alarm && notice('alarm', ctx.words.t('bar.alarm'), alarm),
     quarantined.length &&
-      told(
+      notice(
         'quarantined',
         ctx.words.t('bar.quarantined', { n: quarantined.length }),
         quarantined.join('\n'),

@@ -95,7 +95,7 @@ function begin(ctx) {
 /** How the API server was built; what it told, section by section. @param {Context} ctx */
 function startup(ctx) {
   const { words, index, ui, state, player, act } = ctx;
-  const told = { ...index.facts.startup, ...ui.startup };
+  const startup = { ...index.facts.startup, ...ui.startup };
   const runs = !['stopping', 'stopped'].includes(state.components.get('apiserver')?.state || '');
   return dialog(
     ctx,
@@ -106,7 +106,7 @@ function startup(ctx) {
     h(
       'div.startup',
       { tabindex: '0', role: 'region', 'aria-label': words.t('startup.title') },
-      startupBlocks(told, words).map((block, i) => blockView(ctx, block, i)),
+      startupBlocks(startup, words).map((block, i) => blockView(ctx, block, i)),
     ),
   );
 }

@@ -118,7 +118,7 @@ export class Drawing {
   /** @param {Context} context @returns {(() => void)[]} */
   _partsOf(context) {
     const { hosts, act } = this.app;
-    const said = explanationOf(context);
+    const explanation = explanationOf(context);
     return [
       () => {
         this.app.lookBack(context);
@@ -127,12 +127,12 @@ export class Drawing {
         renderBench(hosts.bench, context);
       },
       () => renderMap(hosts.map, context),
-      () => renderInspector(hosts.inspector, context, said),
+      () => renderInspector(hosts.inspector, context, explanation),
       () => {
         renderTimeline(hosts.timeline, context);
         this._seeRoom(hosts.timeline.querySelector('.plot'));
         renderDialogs(hosts.dialogs, context);
-        this._tell(context, said);
+        this._tell(context, explanation);
       },
     ];
   }
@@ -147,17 +147,17 @@ export class Drawing {
 
   /**
    * What is said of it: aloud, in the address and in the title.
-   * @param {Context} context @param {import('../../core/explain/index.js').Explanation} said
+   * @param {Context} context @param {import('../../core/explain/index.js').Explanation} explanation
    */
-  _tell(context, said) {
+  _tell(context, explanation) {
     const { player, ui, words } = context;
     const { address, hosts } = this.app;
-    player.words = wordsIn(said.title);
+    player.words = wordsIn(explanation.title);
     // a story that tells itself is spoken chapter by chapter; where one stops, what is there is
     const tells = player.behind && player.isRunning && !ui.selected && chapterOf(context);
-    narrate(hosts.narrator, tells ? tells.text : said.voice);
+    narrate(hosts.narrator, tells ? tells.text : explanation.voice);
     address.tell();
-    const title = `${said.title} · ${words.t('app.name')}`;
+    const title = `${explanation.title} · ${words.t('app.name')}`;
     if (document.title !== title) document.title = title;
     document.body.classList.toggle('is-past', player.past);
     document.body.setAttribute('aria-busy', String(player.loading || address.isUnderWay));

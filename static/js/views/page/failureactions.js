@@ -9,16 +9,16 @@ import { failedAt, summaryOf } from '../../core/outcome/index.js';
 export function failureActions(app) {
   let visited = '';
   /**
-   * @param {Outcome} one
+   * @param {Outcome} outcome
    * @param {import('../../core/trace/index.js').Index} index  what is known of it
    */
-  const failure = (one, index) => {
-    const { write } = one.because || one;
+  const failure = (outcome, index) => {
+    const { write } = outcome.because || outcome;
     const isPod = write.resource === 'pods';
     app.moved();
     app.player.follow = isPod ? { pod: write.key } : {};
     app.player.seek(app.history.index.settled(failedAt(index, write)));
-    visited = one.write.key;
+    visited = outcome.write.key;
     const selected = isPod ? null : { type: /** @type {'object'} */ ('object'), key: write.key };
     Object.assign(app.ui, { selected, tab: 'why', focus: '' });
     app.draw();
@@ -27,7 +27,7 @@ export function failureActions(app) {
     failure,
     nextFailure() {
       const { unmet } = summaryOf(app.history.head);
-      const at = unmet.findIndex((one) => one.write.key === visited);
+      const at = unmet.findIndex((outcome) => outcome.write.key === visited);
       if (unmet.length) failure(unmet[(at + 1) % unmet.length], app.history.index);
     },
   };

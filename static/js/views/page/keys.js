@@ -111,7 +111,7 @@ const KEYS = {
     const here = document
       .querySelector('.gate.is-hold [data-gate], .gate.is-deny [data-gate]')
       ?.getAttribute('data-gate');
-    const admission = gatesOf(app.context().index).find((one) => one.plugins)?.name;
+    const admission = gatesOf(app.context().index).find((gate) => gate.plugins)?.name;
     const chosen = gate || here || admission;
     if (chosen) app.act.breakAtGate(chosen);
   },

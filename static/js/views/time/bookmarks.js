@@ -36,10 +36,10 @@ export function bookmarkActions(app) {
     try {
       const known = trace ? ui.bookmarks : (await api.bookmarks()).bookmarks;
       const wanted = change(known);
-      const said = trace
+      const answer = trace
         ? await traces.keepBookmarks(trace, wanted)
         : await api.keepBookmarks(wanted);
-      if (player === app.player) ui.bookmarks = said.bookmarks;
+      if (player === app.player) ui.bookmarks = answer.bookmarks;
     } catch (error) {
       ui.traceError = /** @type {Error} */ (error).message;
     }
@@ -58,7 +58,7 @@ export function bookmarkActions(app) {
     async mark() {
       const { seq, t } = app.player.state();
       if (!seq || !canMark(app.context())) return;
-      if (!ui.bookmarks.some((one) => one.seq === seq)) {
+      if (!ui.bookmarks.some((bookmark) => bookmark.seq === seq)) {
         const { title } = explanationOf(app.context());
         await keep((list) => [...list, { seq, t, title: title.slice(0, TITLE_MAX) }]);
       }
@@ -85,13 +85,13 @@ export function bookmarkActions(app) {
       const named = title.trim().slice(0, TITLE_MAX);
       if (!named) return undefined;
       return keep((list) =>
-        list.map((one) => (one.seq === seq ? { ...one, title: named } : one)),
+        list.map((bookmark) => (bookmark.seq === seq ? { ...bookmark, title: named } : bookmark)),
       );
     },
     /** @param {number} seq */
     removeBookmark(seq) {
       ui.bookmark = 0;
-      return keep((list) => list.filter((one) => one.seq !== seq));
+      return keep((list) => list.filter((bookmark) => bookmark.seq !== seq));
     },
   };
 }
@@ -104,7 +104,7 @@ export function canMark(/** @type {Context} */ { player, ui }) {
 /** In place of the tools of the timeline while a title is given. @param {Context} ctx */
 export function bookmarkField({ words, act, ui }) {
   const { bookmark: seq } = ui;
-  const { title = '' } = ui.bookmarks.find((one) => one.seq === seq) || {};
+  const { title = '' } = ui.bookmarks.find((bookmark) => bookmark.seq === seq) || {};
   return h(
     'form.find.marking',
     {
@@ -151,21 +151,21 @@ export function pennants(ctx, range, size) {
   return h(
     'ol.pennants',
     { key: 'pennants', 'aria-label': words.t('mark.label') },
-    seen.map((one, i) => {
+    seen.map((bookmark, i) => {
       const room = (places[i + 1] ?? size.width) - places[i];
       const width = Math.max(WIDTH_PX_MIN, Math.min(room, WIDTH_REM * scale.rem));
       return h(
         'li',
-        { key: one.seq, style: { left: `${places[i]}px`, 'max-width': `${width}px` } },
+        { key: bookmark.seq, style: { left: `${places[i]}px`, 'max-width': `${width}px` } },
         h(
           'button',
           {
-            title: one.title,
-            'aria-current': one.seq === ctx.state.seq ? 'true' : false,
-            onClick: () => act.openBookmark(one.seq),
+            title: bookmark.title,
+            'aria-current': bookmark.seq === ctx.state.seq ? 'true' : false,
+            onClick: () => act.openBookmark(bookmark.seq),
           },
           glyph('pennant'),
-          h('span', null, one.title),
+          h('span', null, bookmark.title),
         ),
       );
     }),

@@ -45,7 +45,7 @@ export function chapterStrip(ctx) {
     const is = at === here.at ? 'now' : at < begun.length ? 'past' : 'next';
     const name = nameOf(words, id);
     const failed = begun[at] && endOf(whole, index, state, current.root, begun[at])?.failed;
-    const said = words.t(failed ? 'chapter.state.failed' : `chapter.state.${is}`);
+    const progress = words.t(failed ? 'chapter.state.failed' : `chapter.state.${is}`);
     return h(
       `li.is-${is}`,
       { key: id },
@@ -55,7 +55,7 @@ export function chapterStrip(ctx) {
           disabled: !seq,
           title: is === 'now' ? here.text : name,
           'aria-current': is === 'now' ? 'step' : false,
-          'aria-label': `${at + 1} ${name}, ${said}`,
+          'aria-label': `${at + 1} ${name}, ${progress}`,
           onClick: () => act.visit(seq),
         },
         failed ? glyph('deny') : h('i', null, String(at + 1)),
@@ -67,7 +67,7 @@ export function chapterStrip(ctx) {
   return h(
     'ol.chapters',
     { key: 'chapters', 'aria-label': words.t('chapter.label') },
-    [...begun, ...ahead].map((one, at) => segment(one.id, at, one.seq)),
+    [...begun, ...ahead].map((chapter, at) => segment(chapter.id, at, chapter.seq)),
     planned.map((id, i) => segment(id, begun.length + ahead.length + i, 0)),
   );
 }

@@ -39,7 +39,7 @@ export function findActions(app) {
     /** @param {import('../../core/request/search.js').Sort} sort */
     show(sort) {
       const has = ui.shows.includes(sort);
-      set({ shows: SORTS.filter((one) => (one === sort ? !has : ui.shows.includes(one))) });
+      set({ shows: SORTS.filter((shown) => (shown === sort ? !has : ui.shows.includes(shown))) });
     },
     /** The address of what is looked at, on the clipboard. */
     async copyLink() {
@@ -73,8 +73,8 @@ export function findActions(app) {
 export function findField(ctx) {
   const { words, act, ui } = ctx;
   const hits = hitsOf(ctx);
-  const at = hits.findIndex((one) => one.seq === ui.found) + 1;
-  const said = hits.length >= HITS_MAX ? 'find.many' : at ? 'find.at' : 'find.count';
+  const at = hits.findIndex((hit) => hit.seq === ui.found) + 1;
+  const key = hits.length >= HITS_MAX ? 'find.many' : at ? 'find.at' : 'find.count';
   const step = (/** @type {string} */ sign, /** @type {1|-1} */ direction) =>
     h(
       'button.zoom',
@@ -101,7 +101,7 @@ export function findField(ctx) {
     }),
     step('‹', -1),
     step('›', 1),
-    h('span', { role: 'status' }, words.t(said, { n: hits.length, at })),
+    h('span', { role: 'status' }, words.t(key, { n: hits.length, at })),
     chips(ctx),
     h(
       'button.zoom',
@@ -138,7 +138,7 @@ export function chips({ words, act, ui }) {
 export function findings(ctx) {
   const { words, ui, act } = ctx;
   const hits = hitsOf(ctx);
-  const place = Math.max(0, hits.findIndex((one) => one.seq === ui.found) - LISTED_MAX / 2);
+  const place = Math.max(0, hits.findIndex((hit) => hit.seq === ui.found) - LISTED_MAX / 2);
   const origin = ctx.whole.records[0]?.t || 0;
   return [
     h(

@@ -112,9 +112,9 @@ function timeOf(t, { from, to, origin }) {
 function hover({ ui, whole, player, state }, range, size, scale) {
   const t = ui.hover;
   if (t === null || ui.dragging || range.empty || t < range.from || t > range.to) return null;
-  const found = previewAt(whole, seenIn(ui.window, player.follow), state.seq, t);
-  if (!found) return null;
-  const label = `${timeOf(t, range)} · r${found.rev} · ${found.what}`;
+  const preview = previewAt(whole, seenIn(ui.window, player.follow), state.seq, t);
+  if (!preview) return null;
+  const label = `${timeOf(t, range)} · r${preview.rev} · ${preview.what}`;
   const x = scale.x(t);
   const width = label.length * 0.52 * scale.rem + scale.rem;
   const left = Math.max(0, Math.min(x - width / 2, size.width - width));
@@ -165,13 +165,13 @@ function poles({ ui }, range, size, scale) {
 function partings({ ui, words, meta, player }, range, size, scale) {
   const { comparison, forks } = ui;
   const name = comparison?.fork || meta.cluster;
-  const fork = player.live && forks.find((one) => one.name === name);
+  const fork = player.live && forks.find((known) => known.name === name);
   if (!fork || originOf(meta.cluster) !== fork.cluster) return null;
   const isIn = (/** @type {number} */ t) => t >= range.from && t <= range.to;
   const times = new Map(
     (comparison?.differences || [])
-      .filter((one) => !one.asked)
-      .map((one) => [fork.t + one.after, one.name]),
+      .filter((difference) => !difference.asked)
+      .map((difference) => [fork.t + difference.after, difference.name]),
   );
   const from = scale.x(fork.t);
   return h(
@@ -338,12 +338,12 @@ function area(id, counts, i, scale, head) {
     const [left, right] = [scale.x(at(first) - step / 2), scale.x(at(end) - step / 2)];
     return `${left},${base} ${high.join(' ')} ${right},${base}`;
   };
-  const told = Math.max(0, Math.min(counts.length, Math.ceil((head - range.from) / step - 0.5)));
+  const past = Math.max(0, Math.min(counts.length, Math.ceil((head - range.from) / step - 0.5)));
   const tone = id === 'ready' ? 'allow' : id === 'failed' ? 'bad' : '';
   return [
-    told ? h('polygon.area', { key: `a${id}`, class: tone, points: shape(0, told) }) : null,
-    told < counts.length
-      ? h('polygon.area.ghost', { key: `g${id}`, points: shape(told, counts.length) })
+    past ? h('polygon.area', { key: `a${id}`, class: tone, points: shape(0, past) }) : null,
+    past < counts.length
+      ? h('polygon.area.ghost', { key: `g${id}`, points: shape(past, counts.length) })
       : null,
   ];
 }
