@@ -64,6 +64,12 @@ LAYOUT = """() => {
     }).filter((e) => e.matches('.punch .v, .new'));
     if (cut.length) wrong.push(`${cut.length} parts of the ticket leave it`);
   });
+  for (const e of document.querySelectorAll('#map .comp :is(.belt, .taint, header > *)')) {
+    const [own, card] = [e, e.closest('.comp')].map((part) => part.getBoundingClientRect());
+    if (own.right > card.right + 1) wrong.push(`"${e.textContent}" leaves its card`);
+    const isWhole = e.matches('.belt') || e.scrollWidth <= e.clientWidth + 1;
+    if (!isWhole && e.closest('.node, #sched')) wrong.push(`"${e.textContent}" is cut in its card`);
+  }
   const whole = '.gate .name, .gate .verdict, .comp h2, #bar button, #bar .state, #inspector h1,'
     + '#inspector [role=tab], .tape .cap span, .banner span, .act, .go, .stage .n, .names li';
   for (const e of document.querySelectorAll(whole)) {

@@ -180,6 +180,15 @@ function streamChips(/** @type {Context} */ ctx, /** @type {NodeView} */ node) {
   );
 }
 
+/** "node-role.kubernetes.io/master:NoSchedule" -> "…/master" @param {string} taint */
+const shortTaint = (taint) => taint.split(':')[0].replace(/^.*\//, '…/');
+
+/** A line ends behind the domain, if it has to. @param {string} taint */
+const byDomain = (taint) => {
+  const at = taint.indexOf('/') + 1;
+  return [taint.slice(0, at), h('wbr', null), taint.slice(at)];
+};
+
 /** @param {Context} ctx @param {NodeView} node */
 function taints(ctx, node) {
   const list = node.taints
@@ -188,7 +197,7 @@ function taints(ctx, node) {
       h(
         'span.taint',
         { title: taint },
-        ctx.compact && ctx.focus !== 'all' ? taint.split(':')[0] : taint,
+        ctx.compact && ctx.focus !== 'all' ? shortTaint(taint) : byDomain(taint),
       ),
     );
   if (node.cordoned) list.push(h('span.taint', null, ctx.words.t('map.cordoned')));
