@@ -35,6 +35,21 @@ test('a word is marked where it comes first, as it is written, and code is left 
   assert.equal(found.map(({ text }) => text).join(''), whole);
 });
 
+test('what articles name is dotted where the page speaks of it', () => {
+  const spoken = {
+    binding: 'cycle.bindingAbout',
+    generator: 'gate.decode.older',
+    informer: 'informers.about',
+    ownerReference: 'work.garbagecollector.why',
+  };
+  for (const words of [en, zh]) {
+    for (const [term, key] of Object.entries(spoken)) {
+      const pieces = marked([{ text: words.t(key), as: '' }], words);
+      assert.ok(pieces.some((piece) => piece.term === term), `${term} in ${words.lang}`);
+    }
+  }
+});
+
 test('the name of an object is no word of the glossary', () => {
   const found = marked([{ text: 'watch-me took a lease2 of webhook-1', as: '' }], en);
   assert.deepEqual(

@@ -301,7 +301,7 @@ test('binding says what it does, a store names its call, a kubelet is no control
     selected: { type: 'span', seq: work.seq },
   });
   const { crumb, title: headline } = said(model);
-  assert.equal(crumb, 'kubelet/node-1');
+  assert.equal(crumb, 'kubelet on node-1');
   assert.match(headline, /^The kubelet on node-1 /);
 });
 

@@ -1,6 +1,6 @@
 // @ts-check
 /** What a controller saw and did in one reconcile, or what a component is when it rests. */
-import { httpMethod, keyOf, pluralOf } from '../trace/records.js';
+import { httpMethod, keyOf, laneOf, pluralOf } from '../trace/records.js';
 import { cause } from '../story/follow.js';
 import { cacheOf, isController, queueOf } from '../cluster/objects.js';
 import { componentOf } from '../trace/facts.js';
@@ -58,7 +58,7 @@ export function explainWork(model, component, span, words) {
     });
   } else if (work) blocks.push(idleBlock(model, work, words));
   return explanation({
-    crumb: words.t(isController(component) ? 'crumb.work' : 'crumb.worker', params),
+    crumb: crumbOf(component, words),
     title,
     tabs: [
       whyTab(
@@ -72,6 +72,13 @@ export function explainWork(model, component, span, words) {
     badge: words.t('badge.modelled'),
     source: sourceText(model.version, componentOf(model.index, component).source || ''),
   });
+}
+
+/** @param {string} component @param {Words} words */
+function crumbOf(component, words) {
+  const node = laneOf(component);
+  if (node !== component) return words.t('crumb.kubelet', { node });
+  return words.t(isController(component) ? 'crumb.work' : 'crumb.worker', { component });
 }
 
 /** How it learns what there is, where the trace tells that. @returns {any[]} */

@@ -341,6 +341,7 @@ export default {
   'crumb.request': 'Request {number} · {what}',
   'crumb.cycle': 'Scheduling cycle {number} · {pod}',
   'crumb.step': 'kubelet on {node} · {pod}',
+  'crumb.kubelet': 'kubelet on {node}',
   'crumb.node': 'Node',
   'crumb.work': 'Controller · {component}',
   'crumb.worker': '{component}',

@@ -326,6 +326,7 @@ export default {
   'crumb.request': '请求 {number} · {what}',
   'crumb.cycle': '第 {number} 轮调度 · {pod}',
   'crumb.step': '{node} 的 kubelet · {pod}',
+  'crumb.kubelet': '{node} 的 kubelet',
   'crumb.node': '节点',
   'crumb.work': '控制器 · {component}',
   'crumb.worker': '{component}',

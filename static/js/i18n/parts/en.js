@@ -64,7 +64,8 @@ export default {
 
   'cycle.binding': 'The Binding that it sends',
   'cycle.bindingAbout':
-    'One more request, through every gate. The uid keeps another pod of that name from it.',
+    'A Binding is one more request, through every gate. The uid keeps another pod of that ' +
+    'name from it.',
   'tab.informers': 'Informers',
   'informers.about':
     'Each informer lists once and watches from that revision on. Its cache answers look-ups, ' +
@@ -124,7 +125,8 @@ export default {
   'work.nodelifecycle.why': 'A node that is silent for too long is marked and tainted.',
   'work.tainteviction.why': 'Pods leave a node whose taint they do not tolerate.',
   'work.podgc.why': 'Deletes pods whose node is gone, and ended ones beyond a limit.',
-  'work.garbagecollector.why': 'What lost its last owner is deleted.',
+  'work.garbagecollector.why':
+    'When the last of an object’s owner references leads nowhere, the object is deleted.',
   'work.policystatus.why': 'Checks the types in the expressions of a new policy.',
   'work.accounttokens.why': 'A token Secret lives as long as its service account.',
   'work.csrsigning.why': 'Signs approved certificate requests with the cluster’s authority.',

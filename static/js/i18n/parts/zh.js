@@ -49,7 +49,7 @@ export default {
   'plugin.AlwaysDeny.what': '全部拒绝。',
 
   'cycle.binding': '它发送的 Binding',
-  'cycle.bindingAbout': '又一个请求，同样经过每一道关卡。uid 保证不会绑定另一个同名的 Pod。',
+  'cycle.bindingAbout': 'Binding 又是一个请求，同样经过每一道关卡。uid 保证不会绑定另一个同名的 Pod。',
   'tab.informers': 'Informer',
   'informers.about':
     '每个 Informer 先执行一次 list，再从该修订版本开始 watch。缓存回答查询，处理程序把键加入队列。',
@@ -107,7 +107,7 @@ export default {
   'work.nodelifecycle.why': '长时间没有消息的节点会被标记并加上污点。',
   'work.tainteviction.why': '不容忍节点污点的 Pod 要离开。',
   'work.podgc.why': '删除节点已不存在的 Pod，以及超出数量的已结束 Pod。',
-  'work.garbagecollector.why': '失去最后一个属主的对象会被删除。',
+  'work.garbagecollector.why': '对象的属主引用全都失效后，对象会被删除。',
   'work.policystatus.why': '检查新策略中表达式的类型。',
   'work.accounttokens.why': '令牌 Secret 与其服务账号共存亡。',
   'work.csrsigning.why': '用集群的证书机构签发已批准的证书请求。',
@@ -138,7 +138,7 @@ export default {
   'cycle.plugin.ImageLocality': '镜像是否已在节点上？',
 
   'cycle.way.NodeUnschedulable': '那么 {node} 会重新接收 Pod。',
-  'cycle.way.VolumeBinding': '声明的事件说明它在等什么。',
+  'cycle.way.VolumeBinding': '申领的事件说明它在等什么。',
   'cycle.way.DefaultPreemption': '优先级更高时，不那么重要的 Pod 会为它离开。',
   'cycle.way.NodeResourcesFit': '更小的请求值，或更大的节点。',
   'cycle.asked': '插件，按询问的顺序',

@@ -62,7 +62,7 @@ export default {
   'map.api.underway': '{n} under way',
   'more.create': '{n} more {kind}{n||s}, the same way.',
   'more.bound': '{n} more bound to a node, the same way.',
-  'more.status': '{n} more status of {kind} written, the same way.',
+  'more.status': '{kind} status written {n} more time{n||s}, the same way.',
   'more.started': '{n} more started, the same way.',
   'more.other': '{n} more: {verb} {kind}, the same way.',
   'find.label': 'Find a request',

@@ -10,6 +10,9 @@ export default {
   'term.authorizer': 'What decides whether a user may do what a request asks for; RBAC is one.',
   'term.backOff.word': 'back-off|backoff',
   'term.backOff': 'A wait before the next try that grows with every failure.',
+  'term.binding.word': 'Binding',
+  'term.binding':
+    'The small object with which the scheduler asks the API server to put a pod on a node.',
   'term.containerRuntime.word': 'container runtime',
   'term.containerRuntime':
     'The program on a node that starts and stops containers for the kubelet, such as containerd.',
@@ -30,6 +33,12 @@ export default {
   'term.flowSchema.word': 'flow schema|flow schemas',
   'term.flowSchema':
     'A rule that sorts requests into priority levels by who sends them and what they ask.',
+  'term.generator.word': 'generator|generators',
+  'term.generator':
+    'The part of an older kubectl that made the object of a command, each for one version of it.',
+  'term.informer.word': 'informer|informers',
+  'term.informer':
+    'What keeps a controller’s copy of all objects of one kind up to date: one list, then a watch.',
   'term.kubelet.word': 'kubelet|kubelets',
   'term.kubelet':
     'The agent on every node: it starts the pods that are bound to its node and reports on them.',
@@ -37,6 +46,8 @@ export default {
   'term.lease': 'A small object that is renewed every few seconds to say that its holder is alive.',
   'term.owner.word': 'owner|owners',
   'term.owner': 'The object that another one belongs to: when it is deleted, so is what it owns.',
+  'term.ownerReference.word': 'owner reference|owner references|ownerReferences',
+  'term.ownerReference': 'The entry in an object’s metadata that names its owner, with its uid.',
   'term.priorityLevel.word': 'priority level|priority levels',
   'term.priorityLevel': 'A share of what the API server can do at once, with queues of its own.',
   'term.quota.word': 'quota|quotas',
