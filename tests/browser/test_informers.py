@@ -12,6 +12,18 @@ from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
 DEMO = ("--speed", "max")
+# which of the two parts of the map the blue line ends at
+_WIRE_ENDS = """(part) => {
+  const path = document.querySelector('.wire.live');
+  const ends = [0, path.getTotalLength()].map((at) =>
+    path.getPointAtLength(at).matrixTransform(path.getScreenCTM()));
+  const touches = (id) => {
+    const box = document.getElementById(id).getBoundingClientRect();
+    return ends.some(({ x, y }) => y > box.top - 1 && y < box.bottom + 1
+      && Math.min(Math.abs(x - box.left), Math.abs(x - box.right)) < 3);
+  };
+  return ['watchcache', part].filter(touches);
+}"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,6 +57,23 @@ def test_each_informer_of_a_lane_says_what_the_records_tell(
     sight.says(own, "Handlers (added, updated, deleted): the object’s own key.")
     sight.says(rows.filter(has_text="replicasets"), "the key of its owner.")
     assert_well(sight)
+
+
+def test_a_blue_line_leads_from_the_watch_cache_to_what_it_woke(
+    look: Look, trace: list[dict[str, Any]]
+) -> None:
+    sight = look(COMPACT)
+    for component, part in (("deployment", "lane-deployment"), ("scheduler", "sched")):
+        work = next(
+            one["seq"]
+            for one in trace
+            if one["kind"] == "work" and one["component"] == component and "web" in one["key"]
+        )
+        sight.page.goto(f"{sight.page.url.partition('&h=')[0]}&h={work}")
+        expect(sight.page.locator(f"#{part}")).to_be_visible()
+        sight.until("() => document.querySelectorAll('.wire.live').length === 1")
+        assert sight.page.evaluate(_WIRE_ENDS, part) == ["watchcache", part]
+        expect(sight.page.locator(".gate.path, .traveller.is-shown")).to_have_count(0)
 
 
 def test_the_look_ups_that_a_reconcile_made_are_told_and_no_others(

@@ -21,7 +21,11 @@ export function corridorModel(ctx) {
   const rows = gateRows(ctx.index, span, state.seq, state.held);
   const quick = player.quick && !state.held;
   const denied = rows.some((row) => row.verdict === 'deny' || row.said === 'deny');
-  return { span, rows, quick, denied, stop: ticketStop(rows, span, state.seq), current };
+  const stop = ticketStop(rows, span, state.seq);
+  // what a watch event has woken is where we are, and has sent nothing yet
+  const isPast = current.hop?.kind === 'work';
+  const line = denied ? 'pathdead' : isPast ? '' : 'path';
+  return { span, rows, quick, denied, isPast, line, stop, current };
 }
 
 /** A finished request stays on view until the next one begins. @param {Context} ctx */
@@ -113,7 +117,6 @@ function gate(ctx, model, row, name) {
       ? 'wait'
       : row.verdict;
   const shown = inside ? 'hold' : sign;
-  const line = model.denied ? 'pathdead' : 'path';
   const tall = inside || row.verdict === 'deny' || row.verdict === 'again' || showsTries(row);
   const verdict = words.t(`verdict.${row.verdict}`);
   return h(
@@ -121,7 +124,7 @@ function gate(ctx, model, row, name) {
     {
       key: row.gate,
       id: `g-${row.gate}`,
-      class: [`is-${shown}`, row.passed ? line : '', tall ? 'tall' : ''].join(' '),
+      class: [`is-${shown}`, row.passed ? model.line : '', tall ? 'tall' : ''].join(' '),
     },
     glyph(sign),
     h(
@@ -426,7 +429,7 @@ export function slimCorridor(ctx, model) {
           {
             key: row.gate,
             id: `g-${row.gate}`,
-            class: verdict !== 'wait' ? (model.denied ? 'pathdead' : 'path') : '',
+            class: verdict !== 'wait' ? model.line : '',
           },
           glyph(verdict),
           h(

@@ -3,6 +3,7 @@
 import { isFork } from '../../core/cluster/forks.js';
 import { sentAt } from '../../core/cluster/services.js';
 import { streamsAt } from '../../core/cluster/streams.js';
+import { laneOf } from '../../core/trace/records.js';
 import { duration } from '../../core/text/words.js';
 import { corridor, corridorModel, slimCorridor } from './corridor.js';
 import { h, render } from '../kit/dom.js';
@@ -245,9 +246,11 @@ function wiresOf(ctx, model) {
   const source = sourceOf(ctx);
   if (source && source !== 'client')
     wires.push(['client', 'r', 0.5, 'g-authentication', 'l', 0.5, '', 0.35]);
+  const woken = wokenAt(ctx);
+  if (woken) wires.push(wakingWire(woken));
   if (source) {
     const side = source.startsWith('n-') ? 'l' : 'r';
-    const tone = model.denied ? 'dead' : 'live';
+    const tone = woken ? '' : model.denied ? 'dead' : 'live';
     if (side === 'r')
       wires.push([
         source,
@@ -310,13 +313,30 @@ function serviceWires({ state, current }) {
 }
 
 /** The id of the part that made the request shown. @param {Context} ctx */
-function sourceOf(ctx) {
-  const { current } = ctx;
-  if (!current.request) return '';
-  if (current.request.seq === current.root) return 'client';
-  const component = busyComponent(ctx) || current.request.open.client || '';
+function sourceOf({ current, index }) {
+  const { request } = current;
+  if (!request) return '';
+  if (request.seq === current.root) return 'client';
+  return partOf(index.work(request.parent)?.open.component || request.open.client || '');
+}
+
+/**
+ * The id of the part that a watch event has just woken: it has sent nothing yet.
+ * @param {Context} ctx
+ */
+const wokenAt = ({ current: { hop } }) => (hop?.kind === 'work' ? partOf(hop.component) : '');
+
+/** @param {string} woken  the id of a part @returns {import('./wires.js').Wire} */
+const wakingWire = (woken) =>
+  woken.startsWith('n-')
+    ? ['watchcache', 'r', 0.5, woken, 'l', 0.5, 'live', 0.5]
+    : [woken, 'r', 0.5, 'watchcache', 'l', 0.5, 'live', 0.35];
+
+/** The id of a component's part of the map. @param {string} component */
+function partOf(component) {
   if (component === 'scheduler') return 'sched';
-  if (component.startsWith('kubelet/')) return `n-${component.slice(8)}`;
+  const node = laneOf(component);
+  if (node !== component) return `n-${node}`;
   return document.getElementById(`lane-${component}`) ? `lane-${component}` : 'kcm';
 }
 
@@ -333,7 +353,7 @@ function moveTicket(host, ctx, model) {
   const inside = row && (row.verdict === 'hold' || row.verdict === 'work');
   const gate = row && document.getElementById(`g-${row.gate}`);
   const shown =
-    ctx.focus === 'api' && gate && !inside && model.span && !model.quick && ctx.player.travels;
+    ctx.focus === 'api' && gate && !inside && !model.isPast && model.span && !model.quick && ctx.player.travels;
   ticket.classList.toggle('is-shown', !!shown);
   if (!shown || !gate || !model.span) {
     if (!inside) stood = '';
