@@ -23,7 +23,10 @@ from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.http import health
 from apiserver_app.machinery import probe
 from apiserver_app.machinery.meta import Object, ResourceInfo
+from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import storagecalls, strategynames
+
+NO_INSECURE_PORT = Release(20)
 
 # (name, its group, the first minor version that has it), in the order of installation
 PROVIDERS: tuple[tuple[str, str, int], ...] = (
@@ -127,7 +130,7 @@ def _config(cluster: ClusterContext, options: flags.Flags) -> list[list[str]]:
     access = cluster.access
     modes = [type(authorizer).__name__ for authorizer in access.authorization.authorizers]
     return [
-        ["insecure HTTP", "none: this version has no insecure port"],
+        ["insecure HTTP", _insecure_port(cluster.version)],
         ["secure HTTPS", "with the client authorities that the flags name"],
         ["OpenAPI", f"definitions of {cluster.version}"],
         ["storageFactory", options.storage_backend or "etcd3"],
@@ -135,6 +138,13 @@ def _config(cluster: ClusterContext, options: flags.Flags) -> list[list[str]]:
         ["authorization", ", ".join(modes)],
         ["admission", f"{len(cluster.admission.chain.plugins)} plugins"],
     ]
+
+
+def _insecure_port(version: Release) -> str:
+    """What became of --insecure-port, which kubeadm has always set to 0."""
+    if version < NO_INSECURE_PORT:
+        return "off: --insecure-port=0"
+    return "none: this version has no insecure port"
 
 
 def _names(described: list[Any]) -> list[str]:

@@ -72,10 +72,17 @@ def test_the_configuration_is_made_in_seven_steps(told: dict[str, Any]) -> None:
         "authorization",
         "admission",
     ]
+    assert config["insecure HTTP"] == "none: this version has no insecure port"
     assert config["storageFactory"] == "etcd3"
     assert "X509" in config["authentication"] and "Anonymous" in config["authentication"]
     plugins = {name for phase in told["admission"].values() for name, _ in phase}
     assert config["admission"] == f"{len(plugins)} plugins"
+
+
+def test_a_release_that_has_an_insecure_port_says_that_it_is_off() -> None:
+    old = bare_session(version="1.19").cluster
+    config = startup.summary(old.context, old.inputs.flags)["config"]
+    assert config[0] == ["insecure HTTP", "off: --insecure-port=0"]
 
 
 def test_providers_install_in_upstreams_order_with_apps_behind(told: dict[str, Any]) -> None:

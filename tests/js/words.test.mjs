@@ -61,6 +61,8 @@ test('what a plugin said is told in Chinese with its data, what upstream prints 
   const { said } = wordsFor('zh');
   assert.equal(said('default is active'), 'default 处于活动状态');
   assert.equal(said('runs as default: 4 changes'), '以 default 身份运行：4 处改动');
+  assert.equal(said('1 in flight'), '1 个进行中');
+  assert.equal(said('off: --insecure-port=0'), '关闭：--insecure-port=0');
   assert.equal(said('pods "x" is forbidden'), 'pods "x" is forbidden');
   assert.equal(wordsFor('en').said('default is active'), 'default is active');
 });

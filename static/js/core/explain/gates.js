@@ -45,7 +45,7 @@ export function explainGate(model, span, gate, words, plugin = 0) {
     return explainDenied(model, span, row, record, crumb(model, span, gate, words), words);
   const isPlugin = !!record && record.kind === 'plugin';
   const open = /** @type {any} */ (span.open);
-  const params = paramsOf(model, span, row, record);
+  const params = paramsOf(model, span, row, record, words);
   const title = isPlugin
     ? pluginTitle(record, params, words)
     : gateTitle(gate, titleVerdict(span, row, verdict), params, words, open.subresource);
@@ -96,8 +96,11 @@ function older({ version }, { outside, verb }, gate, words) {
   return isTold ? [h(words.t('why.older')), p(words, `gate.${gate}.older`)] : [];
 }
 
-/** @param {Model} model @param {Span} span @param {any} row @param {any} record */
-function paramsOf(model, span, row, record) {
+/**
+ * @param {Model} model @param {Span} span @param {any} row @param {any} record
+ * @param {Words} words
+ */
+function paramsOf(model, span, row, record, words) {
   const open = /** @type {any} */ (span.open);
   const write = writeOf(span);
   const changed = row.plugins.filter((/** @type {any} */ r) => r.verdict === 'change');
@@ -115,7 +118,7 @@ function paramsOf(model, span, row, record) {
       (/** @type {number} */ n, /** @type {any} */ r) => n + r.plugin.split(',').length,
       0,
     ),
-    word: row.detail.word || '',
+    word: words.said(row.detail.word || ''),
     server: row.detail.word || 'kube-apiserver',
     to: row.detail.to || '',
     rev: write?.rev || row.detail.rev || '',
@@ -273,7 +276,7 @@ export function explainRequest(model, span, words) {
   }
   const open = /** @type {any} */ (span.open);
   const write = writeOf(span);
-  const params = paramsOf(model, span, rows.at(-1) || UNKNOWN, null);
+  const params = paramsOf(model, span, rows.at(-1) || UNKNOWN, null, words);
   const isBound = open.subresource === 'binding' && close && write;
   const key = close ? answerKey(close, write) : askKey(open, params.name);
   const what = {

@@ -32,7 +32,8 @@ export function startupBlocks(startup, words) {
   if (!startup || !Object.keys(startup).length) return [p(words, 'startup.empty')];
   /** @type {Block[]} */ const blocks = [p(words, 'startup.intro')];
   if (startup.servers) blocks.push(h(words.t('startup.servers')), list(startup.servers));
-  if (startup.config) blocks.push(h(words.t('startup.config')), list(startup.config));
+  if (startup.config)
+    blocks.push(h(words.t('startup.config')), list(saidSteps(startup.config, words)));
   if (startup.gates) blocks.push(h(words.t('startup.gates')), gateList(startup.gates, words));
   if (startup.authentication) blocks.push(...authenticators(startup.authentication, words));
   if (startup.authorization)
@@ -53,6 +54,9 @@ export function startupBlocks(startup, words) {
   if (startup.likeness) blocks.push(...likeness(startup.likeness, words));
   return blocks;
 }
+
+/** @param {[string, string][]} steps @param {Words} words */
+const saidSteps = (steps, words) => steps.map(([step, result]) => [step, words.said(result)]);
 
 /**
  * What was held against a real cluster, and when.

@@ -115,4 +115,12 @@ export default {
   '{0} is the default class': '{0} 是默认类',
   'asked: the images may run': '已询问：这些镜像可以运行',
   'remembered: the images may run': '据缓存：这些镜像可以运行',
+
+  // how full the server is, and how it was configured
+  '{0} in flight': '{0} 个进行中',
+  'none: this version has no insecure port': '无：这个版本没有不安全端口',
+  'off: --insecure-port=0': '关闭：--insecure-port=0',
+  'with the client authorities that the flags name': '使用参数所指的客户端证书机构',
+  'definitions of {0}': '{0} 的定义',
+  '{0} plugins': '{0} 个插件',
 };

@@ -204,7 +204,8 @@ function verdictWord(ctx, model, row) {
   const ops = (detail.ops || []).length;
   if (row.gate === 'decode' && ops) return words.t('word.defaults', { n: ops });
   const known = `said.${detail.word}`;
-  return words.has(known) ? words.t(known) : detail.word || words.t(`verdict.${row.verdict}`);
+  if (words.has(known)) return words.t(known);
+  return words.said(detail.word || '') || words.t(`verdict.${row.verdict}`);
 }
 
 /** @param {GateRow} row */
