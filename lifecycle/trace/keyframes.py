@@ -82,6 +82,8 @@ class _Span(msgspec.Struct):
     head: Head
     texts: list[bytes]  # of its records: all when it came from outside, else the first
     roots: Roots
+    is_streaming: bool = False
+    is_answered: bool = False  # with a stream that goes on behind the answer
 
 
 class Keyframe:
@@ -110,7 +112,8 @@ class Keyframe:
             setattr(made, name, value.copy() if isinstance(value, (dict, list)) else value)
         made.emptied = {name: set(gone) for name, gone in self.emptied.items()}
         made.spans = {
-            seq: _Span(span.head, list(span.texts), span.roots) for seq, span in self.spans.items()
+            seq: msgspec.structs.replace(span, texts=list(span.texts))
+            for seq, span in self.spans.items()
         }
         return made
 
@@ -162,10 +165,17 @@ class Keyframe:
         if span is not None:
             self._in_span(head, raw)
             self._promote(span)
+            span.is_streaming = head.state == "open"
+            if span.is_answered and not span.is_streaming:
+                del self.spans[head.span]
 
     def _close(self, head: Head, raw: msgspec.Raw) -> None:
         self._in_span(head, raw)
-        self.spans.pop(head.span, None)
+        span = self.spans.get(head.span)
+        if span is not None and span.is_streaming:
+            span.is_answered = True
+        else:
+            self.spans.pop(head.span, None)
 
     def _write(self, head: Head, raw: msgspec.Raw) -> None:
         self.rev = head.rev

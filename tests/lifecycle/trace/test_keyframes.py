@@ -112,3 +112,28 @@ def test_what_is_remembered_of_the_past_is_bounded(
     monkeypatch.setattr(keyframes, "REMEMBERED", 5)
     frame = keyframes.Keyframes(session.backend).at(10**9)
     assert [len(memo) for memo in (frame.roots, frame.caused, frame.rooted)] == [5, 5, 5]
+
+
+def test_a_stream_goes_on_behind_the_answer_and_its_end_is_known() -> None:
+    frame = keyframes.Keyframe()
+    span = {"span": 1, "t": 0}
+    take(
+        frame,
+        {"seq": 1, "kind": "request", "outside": True, "verb": "get", "resource": "pods", **span},
+        {"seq": 2, "kind": "stream", "state": "open", **span},
+        {"seq": 3, "kind": "response", "code": 101, **span},
+    )
+    assert [one["kind"] for one in message(frame)["command"]] == ["request", "stream", "response"]
+    assert 1 in frame.spans and 1 in frame.copy().spans
+
+    take(frame, {"seq": 4, "kind": "stream", "state": "end", **span})
+    assert message(frame)["command"][-1]["state"] == "end"
+    assert not frame.spans
+
+
+def take(frame: keyframes.Keyframe, *records: dict[str, Any]) -> None:
+    frame.take(b",".join(json.dumps(one).encode() for one in records))
+
+
+def message(frame: keyframes.Keyframe) -> dict[str, Any]:
+    return dict(json.loads(frame.message({}))["keyframe"])
