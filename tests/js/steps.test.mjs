@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../../static/js/core/trace/history.js';
 import { gateSource } from '../../static/js/core/trace/facts.js';
+import { passedUnseen } from '../../static/js/core/cluster/objects.js';
 import { hexdump } from '../../static/js/core/text/hexdump.js';
 import { storageSteps, strategySteps } from '../../static/js/core/request/steps.js';
 import { must, recorded } from './traces.mjs';
@@ -269,4 +270,12 @@ test('a trace from before reads and forms were told says neither, and plays', ()
   } finally {
     BUILT.storage = { ...before, reads, json };
   }
+});
+
+test('stops ahead of one that is recorded were passed, and all of a pod that runs', () => {
+  const stops = ['volumes', 'sandbox', 'network', 'image', 'container'];
+  const steps = new Map([['image', {}]]);
+  assert.deepEqual([...passedUnseen(steps, stops)], stops.slice(0, 3));
+  assert.deepEqual([...passedUnseen(new Map(), stops)], []);
+  assert.deepEqual([...passedUnseen(new Map(), stops, true)], stops);
 });

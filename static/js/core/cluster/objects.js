@@ -325,3 +325,13 @@ export function stepsOf(
   }
   return steps;
 }
+
+/**
+ * The stops that were passed before what is known begins: those ahead of one that is recorded, and
+ * all of a pod that runs.
+ * @param {Map<string, any>} steps @param {string[]} stops @param {boolean} [runs]
+ */
+export function passedUnseen(steps, stops, runs = false) {
+  const last = runs ? stops.length : stops.findLastIndex((step) => steps.has(step));
+  return new Set(stops.slice(0, Math.max(0, last)).filter((step) => !steps.has(step)));
+}

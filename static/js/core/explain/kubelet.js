@@ -2,7 +2,7 @@
 /** What a kubelet does for a pod, and what a node is. */
 import { startSteps, stepFacts } from '../trace/facts.js';
 import { keyOf } from '../trace/records.js';
-import { shortPod, nodesOf, stepsOf } from '../cluster/objects.js';
+import { shortPod, nodesOf, passedUnseen, stepsOf } from '../cluster/objects.js';
 import { isBroken } from '../outcome/index.js';
 import { duration } from '../text/words.js';
 import { asYaml, explanation, facts, h, json, p, said, sourceText, tab } from './blocks.js';
@@ -60,12 +60,16 @@ export function explainKubelet(model, record, words) {
  * @returns {import('./index.js').Block}
  */
 function stepList(model, steps, words) {
+  const stops = startSteps(model.index);
+  const unseen = passedUnseen(steps, stops);
   return {
     type: 'rules',
-    items: startSteps(model.index).map((step) => {
+    items: stops.map((step) => {
       const at = steps.get(step);
       const verdict = !at
-        ? 'wait'
+        ? unseen.has(step)
+          ? 'allow'
+          : 'wait'
         : at.state === 'fail'
           ? 'deny'
           : at.state === 'begin'

@@ -1,6 +1,6 @@
 // @ts-check
 /** The nodes with their pods and the kubelet's stops; many of them as squares and counts. */
-import { nodesOf, podsOf, stepsOf } from '../../core/cluster/objects.js';
+import { nodesOf, passedUnseen, podsOf, stepsOf } from '../../core/cluster/objects.js';
 import { startSteps } from '../../core/trace/facts.js';
 import { crowdCounts } from '../../core/explain/crowd.js';
 import { streamsAt } from '../../core/cluster/streams.js';
@@ -184,10 +184,8 @@ function streamChips(/** @type {Context} */ ctx, /** @type {NodeView} */ node) {
 const shortTaint = (taint) => taint.split(':')[0].replace(/^.*\//, '…/');
 
 /** A line ends behind the domain, if it has to. @param {string} taint */
-const byDomain = (taint) => {
-  const at = taint.indexOf('/') + 1;
-  return [taint.slice(0, at), h('wbr', null), taint.slice(at)];
-};
+const byDomain = (taint) =>
+  taint.split(/(?<=\/)/).map((part, at) => (at ? [h('wbr', null), part] : part));
 
 /** @param {Context} ctx @param {NodeView} node */
 function taints(ctx, node) {
@@ -279,7 +277,8 @@ function kubelet(
   const steps = stepsOf(index, pod.key, state.seq);
   // whether it is ready is told beside them
   const stops = startSteps(index).filter((step) => step !== 'ready');
-  const signs = stops.map((step) => [step, stepSign(steps.get(step))]);
+  const unseen = passedUnseen(steps, stops, ['running', 'ready'].includes(pod.stage));
+  const signs = stops.map((step) => [step, unseen.has(step) ? 'allow' : stepSign(steps.get(step))]);
   if (focus === 'all' && (pod === mine || pod.stage === 'bound')) {
     return h(
       'ol.steps',
