@@ -123,7 +123,9 @@ function badge({ words, act }, explanation, isRaw) {
 
 /** Which chapter this is, and its sentence. @param {Context} ctx */
 function chapterLine(ctx) {
-  const here = ctx.ui.selected || ctx.focus === 'crowd' ? null : chapterOf(ctx);
+  // who follows one pod is on no command's way
+  const isElsewhere = ctx.ui.selected || ctx.player.follow.pod || ctx.focus === 'crowd';
+  const here = isElsewhere ? null : chapterOf(ctx);
   if (!here) return null;
   const crumb = ctx.words.t('chapter.crumb', { at: here.at + 1, of: here.of, name: here.name });
   const text = headline(here.text, ctx.words);

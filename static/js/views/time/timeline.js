@@ -282,10 +282,10 @@ function tools(ctx, range) {
   return h(
     'div.tools',
     { key: 'tools' },
-    strip || h('span', null, say(words, 'time.shown')),
+    strip || (follow && ctx.compact ? null : h('span', null, say(words, 'time.shown'))),
     strip ? null : h('span', null, what),
     follow ? h('button.link', { onClick: () => act.unfollow() }, words.t('time.unfollow')) : null,
-    strip && ctx.compact ? null : chips(ctx),
+    (strip || follow) && ctx.compact ? null : chips(ctx),
     ctx.ui.reaching ? h('span.soft', null, words.t('loading.earlier')) : null,
     second ? h('span.thin', null, words.t('fork.thin', { cluster: second.cluster })) : null,
     allAsWanted(ctx),
