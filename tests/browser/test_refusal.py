@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from playwright.sync_api import expect
@@ -72,3 +73,31 @@ def test_the_refusal_is_seen_whole_on_a_small_screen(look: Look) -> None:
     assert gates and box
     assert gates["y"] - 1 <= box["y"]
     assert box["y"] + box["height"] <= gates["y"] + gates["height"] + 1
+
+
+def test_a_quotas_refusals_are_told_apart_and_the_names_in_them_stay_whole(
+    look: Look, demo: Demo
+) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}}
+    asking.apply(demo, json.dumps({**quota, "spec": {"hard": {"pods": "0"}}}))
+    asking.apply(demo, asking.deployment("many", 3))
+    sight = look((1366, 768))
+    sight.says(sight.headline, "exceeded quota")
+    expect(sight.page.locator(".plot .mark").nth(3)).to_be_attached()
+    sight.settle()
+
+    assert sight.page.evaluate(_OVERLAPPING) == []
+    names = sight.headline.locator(".named").all_inner_texts()
+    assert any(re.fullmatch(r'"many-[\w-]+"', name) for name in names), names
+
+
+# what stands at refusals, and lies on something else that stands in that lane
+_OVERLAPPING = """() => {
+  const texts = [...document.querySelectorAll('.plot text:is(.outlabel, .inlabel)')];
+  const box = (text) => text.getBoundingClientRect();
+  return [...document.querySelectorAll('.plot .mark text')].filter((one) =>
+    texts.some((other) => other !== one
+      && Math.abs(box(other).top - box(one).top) < 4
+      && box(other).left < box(one).right && box(other).right > box(one).left),
+  ).map((one) => one.textContent);
+}"""

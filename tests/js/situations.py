@@ -150,7 +150,7 @@ SITUATIONS = {
     ),
     "a StatefulSet whose first pod has no image": (
         "statefulsets.apps/db", "0/2",
-        "0 of 2 ready: 0 of 1 runs: image ngnix cannot be pulled (access denied)",
+        "0 of 2 ready: image ngnix cannot be pulled (access denied)",
     ),
     "a Deployment beyond the quota": (
         "deployments.apps/many", "2/5 2 2",
@@ -170,7 +170,7 @@ SITUATIONS = {
     ),
     "a rollout that is stuck": (
         "deployments.apps/web", "3/3 1 3",
-        "0 of 3 new ones ready, 3 old: 0 of 1 runs: image ngnix cannot be pulled (access denied)",
+        "0 of 3 new ones ready, 3 old: image ngnix cannot be pulled (access denied)",
     ),
     "a Job that runs": (
         "jobs.batch/pi", "Running 0/1 *s",

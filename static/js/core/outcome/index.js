@@ -296,12 +296,21 @@ export function summaryOf(state) {
  */
 export function sayOutcome(outcome, words, now) {
   const text = words.t(outcome.key, outcome.params);
-  const because = outcome.because ? words.t(outcome.because.key, outcome.because.params) : '';
+  const because = outcome.because ? sayCause(outcome.because, words) : '';
   const parts = because ? words.t('outcome.because', { text, because }) : text;
   const wait = outcome.next - now;
   if (wait < 1000) return parts;
   const time = duration(Math.round(wait / 1000) * 1e6);
   return words.t('outcome.next', { text: parts, time });
+}
+
+/**
+ * Of a part of something that says itself how many there are.
+ * @param {Outcome} because @param {import('../text/words.js').Words} words
+ */
+function sayCause({ key, params }, words) {
+  const alone = `${key}.alone`;
+  return words.t(words.has(alone) ? alone : key, params);
 }
 
 /**

@@ -20,8 +20,11 @@ export default {
   'outcome.podExited': '{container} has failed with code {code}',
   'outcome.podFailed': '{name} has failed: {message}',
   'outcome.podImage': '{n} of {of} run{of|s|}: image {image} cannot be pulled ({why})',
+  'outcome.podImage.alone': 'image {image} cannot be pulled ({why})',
   'outcome.podCrash':
     '{n} of {of} run{of|s|}: {container} has exited {times} time{times||s}, code {code}',
+  'outcome.podCrash.alone': '{container} has exited {times} time{times||s}, code {code}',
+  'outcome.podWaits.alone': '{reason}, {message}',
   'outcome.podWaits': '{n} of {of} run{of|s|}: {reason}, {message}',
   'outcome.podGated': 'Pending: a scheduling gate holds it',
   'outcome.podClaim': 'Pending: its claim has no volume',

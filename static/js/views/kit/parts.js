@@ -38,7 +38,7 @@ export function piecesOf(pieces) {
 
 // a name with hyphens, such as node-2, with what ends a sentence, and a number with its unit
 const NAME =
-  /([\w.:/]+(?:-[\w.:/?]+)+[,.;:?。，：；？]*|\d[\d.]* (?:µs|ms|s|min)(?!\w)[,.。，]?)/;
+  /("?[\w.:/]+(?:-[\w.:/?]+)+"?[,.;:?。，：；？]*|\d[\d.]* (?:µs|ms|s|min)(?!\w)[,.。，]?)/;
 const LONG = /([^\s]{20,})/;
 const PART = /(?<=[a-z])(?=[A-Z])|(?<=[/:])(?=\w)/;
 

@@ -89,7 +89,7 @@ export function drawing(ctx, model, range, size) {
       scale,
     ).map((a, n) => arrow(a, n, where, scale)),
     model.lanes.map((lane, i) =>
-      lane.marks.map((m) => mark(ctx, m, i, scale, size)),
+      labelled(ctx, lane.marks, scale).map((m) => mark(m, i, scale, size)),
     ),
     hits(ctx, range, scale),
     poles(ctx, range, size, scale),
@@ -252,6 +252,7 @@ function laneBars(ctx, lane, i, scale, size, head) {
   const isTiny = isLow && small < 0.7;
   const wide = (isLow ? 0.5 : 0.56) * scale.rem;
   let free = -1e9;
+  const refusals = labelled(ctx, lane.marks, scale);
   const bars = [...lane.bars].sort((a, b) => a.from - b.from);
   return bars.map((bar, n) => {
     const x = scale.x(bar.from);
@@ -281,7 +282,9 @@ function laneBars(ctx, lane, i, scale, size, head) {
     const beyond = next ? scale.x(next.from) : 1e9;
     const label = text && labelPlace(bar, x, width, beyond, needed, free, scale.x(head), !isLow);
     if (!label) return drawn;
-    free = label.x + needed;
+    const end = label.x + needed;
+    if (refusals.some((one) => label.x < one.end && end > one.x - 0.6 * scale.rem)) return drawn;
+    free = end;
     return [
       drawn,
       h(
@@ -395,17 +398,36 @@ function arrow(a, n, where, scale) {
 }
 
 /**
- * @param {Context} ctx @param {Lane['marks'][number]} m @param {number} i @param {Scale} scale
+ * The refusals of a lane, and what stands at each: nothing where the next one is too near.
+ * @param {Context} ctx @param {Lane['marks']} marks @param {Scale} scale
+ */
+function labelled({ words }, marks, scale) {
+  const inOrder = [...marks].sort((a, b) => a.t - b.t);
+  return inOrder.map(({ t, gate, code }, n) => {
+    const x = scale.x(t) + 0.9 * scale.rem;
+    const text = gate
+      ? words.t('time.refused', {
+          code: String(code),
+          gate: words.t(`gate.${gate}`).toLowerCase(),
+        })
+      : String(code);
+    const end = x + (0.9 + signsIn(text) * 0.56) * scale.rem;
+    const next = inOrder[n + 1];
+    const hasRoom = !next || end < scale.x(next.t);
+    return hasRoom ? { t, x, text, end } : { t, x, text: '', end: x + 0.9 * scale.rem };
+  });
+}
+
+/**
+ * @param {ReturnType<typeof labelled>[number]} m @param {number} i @param {Scale} scale
  * @param {Size} size
  */
-function mark(ctx, m, i, scale, size) {
-  const { words } = ctx;
-  const x = scale.x(m.t) + 0.9 * scale.rem;
+function mark({ t, x, text }, i, scale, size) {
   if (x < 0 || x > size.width) return null;
   const half = 0.6 * scale.rem;
   return h(
     'g.mark',
-    { key: `m${m.t}` },
+    { key: `m${t}` },
     h(
       'svg',
       {
@@ -417,16 +439,9 @@ function mark(ctx, m, i, scale, size) {
       },
       shapes('deny'),
     ),
-    h(
-      'text.outlabel',
-      { x: x + 0.9 * scale.rem, y: scale.y(i) + 0.32 * scale.rem },
-      m.gate
-        ? words.t('time.refused', {
-            code: String(m.code),
-            gate: words.t(`gate.${m.gate}`).toLowerCase(),
-          })
-        : String(m.code),
-    ),
+    text
+      ? h('text.outlabel', { x: x + 0.9 * scale.rem, y: scale.y(i) + 0.32 * scale.rem }, text)
+      : null,
   );
 }
 
