@@ -352,8 +352,9 @@ function moveTicket(host, ctx, model) {
   const row = model.stop >= 0 ? model.rows[model.stop] : null;
   const inside = row && (row.verdict === 'hold' || row.verdict === 'work');
   const gate = row && document.getElementById(`g-${row.gate}`);
+  const isElsewhere = inside || model.isPast;
   const shown =
-    ctx.focus === 'api' && gate && !inside && !model.isPast && model.span && !model.quick && ctx.player.travels;
+    ctx.focus === 'api' && gate && !isElsewhere && model.span && !model.quick && ctx.player.travels;
   ticket.classList.toggle('is-shown', !!shown);
   if (!shown || !gate || !model.span) {
     if (!inside) stood = '';
