@@ -87,6 +87,8 @@ SMALLEST: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
         },
         (),
     ),
+    "scheduling": ({"scheduling.MANY": 150, "scheduling.DECISIONS": 3}, ()),
+    "timeline": ({"timeline.PODS": 4, "timeline.NODES": 2}, ()),
     "store": ({"store.SINGLE": 5, "store.JOINED": 5, "store.KEYS": 50}, ()),
     "attack": ({"attack.SECONDS": 1}, ("--only", "logs")),
     "hang": ({}, ()),

@@ -8,6 +8,7 @@ import pytest
 
 from apiserver_app.etcd import wal
 from apiserver_app.machinery.kernel import SECOND
+from lifecycle.bench import timeline
 from lifecycle.hosting import scripted
 from tests import builders
 from tests.sim.test_story import DEPLOYMENTS, deployment
@@ -86,31 +87,13 @@ MARKS = {
 @pytest.fixture(scope="module")
 def marks() -> dict[str, float]:
     """The same story here: three pods on nodes that have the image."""
-    session = scripted.Session(scripted.default_inputs(nodes=3))
-    warm = deployment("warm", replicas=9)
-    for request in (("POST", DEPLOYMENTS, warm), ("DELETE", f"{DEPLOYMENTS}/warm")):
-        session.request(*request)
-        session.wait(60)
-    mark = session.cluster.recorder.seq
-    session.request("POST", DEPLOYMENTS, deployment(replicas=3))
-    session.wait(5)
-    found = spans(session, mark)
-    pods, bindings = begun(found, "create", "pods"), begun(found, "create", "pods", "binding")
-    running = [
-        record["t"]
-        for record in session.records()
-        if record["seq"] > mark
-        and record["kind"] == "write"
-        and record["resource"] == "pods"
-        and record["object"]["status"].get("phase") == "Running"
-    ]
-    times = [
-        begun(found, "create", "replicasets.apps")[0], pods[0], pods[2], bindings[0], bindings[2],
-        begun(found, "patch", "pods", "status")[0], running[0], running[2],
-    ]  # fmt: skip
-    housekeeping = ("nodes", "leases.coordination.k8s.io")
-    assert 47 <= sum(one["resource"] not in housekeeping for one in found) <= 63
-    return {name: (time - found[0]["t"]) / 1000 for name, time in zip(MARKS, times, strict=True)}
+    return timeline.story()
+
+
+def test_the_story_takes_as_many_requests_as_on_a_real_control_plane(
+    marks: dict[str, float],
+) -> None:
+    assert 47 <= marks["requests"] <= 63
 
 
 @pytest.mark.parametrize("name", MARKS)

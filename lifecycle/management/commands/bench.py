@@ -77,6 +77,8 @@ BENCHES = {
     "store": ("store", "run", ("runs",)),
     "replay": ("replay", "run", ("pods", "runs")),
     "nodes": ("nodes", "run", ("nodes", "runs")),
+    "scheduling": ("scheduling", "run", ("runs",)),
+    "timeline": ("timeline", "run", ()),
     "peers": ("peers", "run", ("pods", "runs", "kubeconfig")),
     "attack": ("attack", "run", ("only", "results")),
     "hang": ("hang", "run", ("runs",)),
@@ -86,7 +88,8 @@ BENCHES = {
 ALL = (
     ("latency", 100), ("latency", 300), ("latency", 1000), ("api", 0), ("viewers", 0),
     ("joining", 1000), ("memory", 100), ("memory", 10_000), ("startup", 0),
-    ("store", 0), ("replay", 1000), ("nodes", 0), ("peers", 100), ("peers", 300), ("peers", 1000),
+    ("store", 0), ("replay", 1000), ("scheduling", 0), ("timeline", 0), ("nodes", 0),
+    ("peers", 100), ("peers", 300), ("peers", 1000),
 )  # fmt: skip
 
 
