@@ -52,14 +52,15 @@ class OptionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What one demo runs with. `speed` is a factor of real time or "max"."""
+    """What one demo runs with. `speed` is a factor of real time or "max", None where none was
+    given. `again`: for another worker of a demo that has run with them."""
 
     host: str = "127.0.0.1"
     port: int = 8000
     tls_port: int = 6443
     data_dir: Path = Path("data")
     nodes: int = NODES
-    speed: float | str = 1.0
+    speed: float | str | None = None
     seed: int | None = None
     kubernetes_version: str = DEFAULT_VERSION
     profile: str = DEFAULT_PROFILE
@@ -71,6 +72,7 @@ class Options:
     apiserver_args: tuple[str, ...] = ()
     scheduler_args: tuple[str, ...] = ()
     limits: tuple[tuple[str, int], ...] = ()  # of the cluster, by name
+    again: bool = False
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "data_dir": str(self.data_dir)})
@@ -177,9 +179,8 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--speed",
         type=_speed,
-        default=1.0,
         metavar="1|N|max",
-        help="how fast virtual time runs against real time (default 1)",
+        help="how fast virtual time runs against real time (default 1, or as it ran before)",
     )
     add("--seed", type=_seed, metavar="N", help="same seed, same inputs: the same run")
     add(

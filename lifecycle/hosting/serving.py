@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import gc
 import json
@@ -139,7 +140,8 @@ class Edge:
     def _spawn(self) -> child.Child:
         prepared = self._prepared
         prepared.board.clear()
-        return child.spawn(prepared.options, (prepared.lock,), prepared.board.descriptor)
+        options = dataclasses.replace(prepared.options, again=True)
+        return child.spawn(options, (prepared.lock,), prepared.board.descriptor)
 
     def _on_ready(self, info: dict[str, Any]) -> None:
         with self._supervisor.reserve.released():

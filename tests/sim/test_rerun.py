@@ -52,9 +52,17 @@ class World:
         _open.append(self.host)
         self.controls = Controls({"demo": self.host})
         self.answers: list[Answer] = []
+        self.host.on_booted = self._stand
         self.host.quarantine({"request GET /": {"times": 1}, "container x": {"times": 2}})
         self.cluster.start(self._ask)
         self.run(until=lambda: self.cluster.ready)
+
+    def _stand(self) -> None:
+        """As it does when its worker was replaced."""
+        self.controls.handle("demo", "breakpoints", {"set": [HELD]})
+        self.controls.handle("demo", "pause", {})
+        self.controls.handle("demo", "breakpoints", {"set": []})
+        self.controls.handle("demo", "resume", {})
 
     def _wall(self) -> float:
         self._now += self._random.choice((0.00002, 0.0001, 0.0004, 0.003))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,9 +22,10 @@ from lifecycle.cluster.inputs import Inputs
 from lifecycle.hosting import apiserver, profiled, quarantine
 from lifecycle.hosting.mark import Mark
 from lifecycle.hosting.options import DEFAULT_PROFILE, Options, profiles
-from lifecycle.hosting.worker import auditlog, authfiles, disk, sweeper
+from lifecycle.hosting.worker import auditlog, authfiles, disk, standing, sweeper
 from lifecycle.hosting.worker.clock import RUN, parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost, Message
+from lifecycle.hosting.worker.control import ControlError, Controls
 from lifecycle.hosting.worker.driver import Driver, Send
 from lifecycle.hosting.worker.forks import Forks
 from lifecycle.hosting.worker.inbox import Inbox
@@ -52,7 +54,9 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     _check_same(cluster, options)
     if cluster.is_new:
         _keep_recording(options)
-    mode, speed = parse_speed(options.speed)
+    stood = standing.stored(cluster.state.control)
+    pace = standing.pace(stood, options.speed, again=options.again)
+    mode, speed = parse_speed(pace)
     alarm = cluster.store.alarm = disk.alarm(options.data_dir, backend)
     if alarm and cluster.is_new:
         raise ValueError(alarm)
@@ -80,6 +84,11 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     )
     host.quarantine(quarantine.read(options.data_dir))
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
+    if stood is not None and not alarm:
+        host.on_booted = functools.partial(_as_it_stood, driver.controls, stood, cluster.name)
+        said = standing.sentence(stood, pace)
+        if said:
+            report("log", said)
     if alarm:
         disk.watch(loop, options.data_dir, backend, driver.over)
     else:
@@ -89,6 +98,14 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     driver.keep(Forks(host, driver, build, lambda: sweeper.start(loop)))
     authfiles.Files(loop, host, driver.wake, apiserver.read).start()
     return driver
+
+
+def _as_it_stood(controls: Controls, stood: standing.Standing, name: str) -> None:
+    if stood.breakpoints:
+        with contextlib.suppress(ControlError):  # of another version
+            controls.handle(name, "breakpoints", {"set": stood.breakpoints})
+    if stood.paused:
+        controls.handle(name, "pause", {})
 
 
 def _inputs(options: Options, given: flags.Flags, now: int) -> Inputs:

@@ -28,8 +28,8 @@ from apiserver_app.machinery.task import Task
 from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting import quarantine
 from lifecycle.hosting.port.links import LARGE_BYTES
-from lifecycle.hosting.worker import masking
-from lifecycle.hosting.worker.clock import Clock, Wall
+from lifecycle.hosting.worker import masking, standing
+from lifecycle.hosting.worker.clock import MAX, Clock, Wall
 from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace import storage
 
@@ -95,6 +95,8 @@ class ClusterHost:
         self.longest = 0.0  # seconds of a single step
         self.longest_task: Task | None = None  # took it
         self.paused = False  # a worker that starts must boot, whatever was going on before
+        # called once, between two steps, when it has
+        self.on_booted: Callable[[], None] | None = None
         self._prepares = False  # see `prepare`
 
     # -- inputs ---------------------------------------------------------------------------------
@@ -191,6 +193,9 @@ class ClusterHost:
         while True:
             if poll is not None:
                 poll()
+            if self._has_booted():
+                on_booted, self.on_booted = self.on_booted, None
+                on_booted()  # type: ignore[misc]
             self._admit()
             # who steps goes on to the next hop; nobody waits for a cluster to start but for timers
             hurries = bool(self.cluster.recorder.stepping) or not self.cluster.ready
@@ -212,6 +217,10 @@ class ClusterHost:
                     return
             if kernel.frozen or self._outside_done or now >= end:
                 return
+
+    def _has_booted(self) -> bool:
+        """Whether that is still to be told."""
+        return self.on_booted is not None and self.cluster.ready
 
     def _run(self, now: float, end: float) -> float:
         """Take steps, while there are more; when it was over."""
@@ -285,7 +294,7 @@ class ClusterHost:
             return 0.0 if self._has_beside() else None
         if self.kernel.frozen:
             return None
-        if self._lets_in():
+        if self._lets_in() or self._has_booted():
             return 0.0
         due = self.kernel.next_due(jump=self._jumps())
         if due is None:
@@ -321,6 +330,7 @@ class ClusterHost:
             "untouched": self.untouched,
             "members": members.all,
             "leader": members.led,
+            standing.KEY: msgspec.to_builtins(self._standing()),
         }
         state.leases = {str(lease): list(grant) for lease, grant in store.granted.items()}
         rows, store.pending = store.pending, []
@@ -356,9 +366,10 @@ class ClusterHost:
     def state(self) -> dict[str, Any]:
         """What the page shows of the clock; changes are sent as they happen."""
         recorder = self.cluster.recorder
+        stands = self._standing()
         return {
             "mode": "paused" if self.paused else self.clock.mode,
-            "speed": "max" if self.clock.jumps else self.clock.speed,
+            "speed": stands.speed,
             "frozen": self.kernel.frozen,
             "apiserver": self.cluster.context.life.state,
             "alarm": self.cluster.store.alarm,
@@ -366,11 +377,19 @@ class ClusterHost:
             "held": recorder.held if self.kernel.frozen else None,
             "waiting": self.inbox.count("request") if self._holds() else 0,
             "stage": self.stage,
-            "breakpoints": [
+            "breakpoints": stands.breakpoints,
+        }
+
+    def _standing(self) -> standing.Standing:
+        recorder = self.cluster.recorder
+        return standing.Standing(
+            self.paused or (self.kernel.frozen and recorder.held is not None),
+            MAX if self.clock.jumps else self.clock.speed,
+            [
                 {"id": point.id, "kind": point.kind, **point.wanted}
                 for point in recorder.breakpoints
             ],
-        }
+        )
 
     def pause(self) -> None:
         self.paused = True

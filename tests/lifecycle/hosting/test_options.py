@@ -15,7 +15,7 @@ from lifecycle.hosting import apiserver, options
 def test_defaults_are_those_of_the_contract() -> None:
     given = options.parse([])
     assert (given.host, given.port, given.tls_port) == ("127.0.0.1", 8000, 6443)
-    assert (given.nodes, given.speed, given.seed) == (3, 1.0, None)
+    assert (given.nodes, given.speed, given.seed) == (3, None, None)
     assert (given.kubernetes_version, given.profile) == ("1.33", "default")
     assert given.data_dir == Path("data").absolute()
     assert given.browser and not given.single_process
