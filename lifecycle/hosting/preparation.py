@@ -16,12 +16,14 @@ import secrets
 import socket
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 
-from lifecycle.hosting import child, options
+from lifecycle.hosting import child, interfaces, options
 from lifecycle.hosting.board import Board
 from lifecycle.hosting.edge import access
 
@@ -37,6 +39,7 @@ OWN = tuple(
 )
 TOKENS = "page-tokens.json"  # by role
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")  # stands in a link
+ANYWHERE = ("0.0.0.0", "::")  # hosts that stand for all addresses
 LOCK_WAIT_SECONDS = 3.0  # enough for the worker of a killed edge to commit and end
 
 
@@ -60,6 +63,7 @@ class Prepared(msgspec.Struct, frozen=True):
     client_authorities: list[str]
     board: Board
     worker: child.Child | None
+    more: tuple[str, ...] = ()  # where others reach it, too, in place of the host of `network_url`
 
     def page(self, role: str, base: str) -> str:
         """Returns the link that lets its reader in with a role."""
@@ -74,8 +78,19 @@ class Prepared(msgspec.Struct, frozen=True):
             "              whoever has this link drives the cluster\n"
             f"  to watch    {self.page(access.VIEWER, self.network_url)}\n"
             "              whoever has this link may look at everything and change nothing\n"
+            f"{self._more()}"
             f"  WARNING     {self.http_url} is not encrypted: whoever shares the network can\n"
             "              read what is sent there, tokens too. Give away the links above only\n"
+        )
+
+    def _more(self) -> str:
+        if not self.more:
+            return ""
+        host = urlsplit(self.network_url).hostname or ""
+        first = f"[{host}]" if ":" in host else host
+        return (
+            f"  or at       {', '.join(self.more)}\n"
+            f"              in place of {first}, where that does not lead here\n"
         )
 
     @property
@@ -93,7 +108,8 @@ def prepare(given: options.Options) -> Prepared:
     https = bind(given.host, given.tls_port)
     ports = [bound.getsockname()[1] for bound in (http, https)]
     given = dataclasses.replace(given, port=ports[0], tls_port=ports[1])
-    network_url = f"https://{_authority(https, socket.gethostname())}"
+    names = _server_names(given.host, https)
+    network_url = f"https://{_authority(https, names[0])}"
     urls = f"http://{_authority(http)}", f"https://{_authority(https)}", network_url
     on_loopback = ipaddress.ip_address(http.getsockname()[0]).is_loopback
     if not given.auth and not on_loopback:
@@ -106,13 +122,24 @@ def prepare(given: options.Options) -> Prepared:
     _make_private(given.data_dir)
     os.environ.update(child.environment(given))
     os.environ["AUTOBAHN_USE_NVX"] = "0"  # compiling its parser costs more than it saves
-    keys = make_identities(given, urls[1], network_url)
+    keys = make_identities(given, urls[1], network_url, names)
     tokens = make_tokens(given) if given.auth else {}
     authorities = client_authorities(given)
     board = Board()
     worker = None if given.single_process else child.spawn(given, (lock,), board.descriptor)
     return Prepared(
-        given, http, https, *urls, on_loopback, lock, keys, tokens, authorities, board, worker
+        given,
+        http,
+        https,
+        *urls,
+        on_loopback,
+        lock,
+        keys,
+        tokens,
+        authorities,
+        board,
+        worker,
+        tuple(f"[{name}]" if ":" in name else name for name in names[1:]),
     )
 
 
@@ -196,12 +223,15 @@ def _is_running(pid: str) -> bool:
     return True
 
 
-def make_identities(given: options.Options, url: str, network_url: str) -> pki.Pki:
-    """Certificates and kubeconfigs. On all addresses, those of the cast name the host."""
+def make_identities(
+    given: options.Options, url: str, network_url: str, names: Sequence[str]
+) -> pki.Pki:
+    """Certificates, for a server of these names and addresses, and kubeconfigs: those of the cast
+    lead here from other machines."""
     from apiserver_app.auth import kubeconfig, pki
     from lifecycle.hosting import apiserver
 
-    hosts = [apiserver.service_address(given), *_server_names(given.host)]
+    hosts = [apiserver.service_address(given), *names]
     try:
         keys = pki.load(given.data_dir, time.time_ns() // 1000, hosts)
         kubeconfig.write(keys, url, given_away=network_url)
@@ -260,14 +290,24 @@ def client_authorities(given: options.Options) -> list[str]:
         raise StartError(f"the cluster cannot be started: {error}") from error
 
 
-def _server_names(host: str) -> list[str]:
-    return [socket.gethostname()] if host in ("0.0.0.0", "::") else [host]
+def _server_names(host: str, bound: socket.socket) -> list[str]:
+    """Returns where others reach it, first where most likely: on a network of laptops an address
+    leads there, while the machine's name need not."""
+    if host not in ANYWHERE:
+        return [host]
+    families = [socket.AF_INET] if bound.family == socket.AF_INET else [socket.AF_INET6]
+    if bound.family == socket.AF_INET6 and not bound.getsockopt(
+        socket.IPPROTO_IPV6, socket.IPV6_V6ONLY
+    ):
+        families.insert(0, socket.AF_INET)
+    found = [address for family in families for address in interfaces.addresses(family)]
+    return [*found, socket.gethostname()]
 
 
 def _authority(bound: socket.socket, anywhere: str = "") -> str:
     """Returns host:port at which a client on this machine reaches the socket; `anywhere` names the
     host of one that listens on all addresses."""
     host, port = bound.getsockname()[:2]
-    if host in ("0.0.0.0", "::"):
+    if host in ANYWHERE:
         host = anywhere or ("127.0.0.1" if host == "0.0.0.0" else "::1")
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -39,7 +39,7 @@ def folder(good: Path, tmp_path: Path) -> Iterator[Path]:
 
 def start(folder: Path) -> None:
     given = options.parse(["--data-dir", str(folder)])
-    preparation.make_identities(given, URL, URL)
+    preparation.make_identities(given, URL, URL, ())
     preparation.make_tokens(given)
     preparation.client_authorities(given)
 
