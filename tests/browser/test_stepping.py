@@ -176,6 +176,29 @@ def test_an_answer_that_comes_late_takes_nothing_back_that_the_feed_said(
     expect(sight.button("Pause")).to_be_visible()
 
 
+def test_why_a_pause_failed_is_said_over_the_map_until_it_is_closed_or_works(
+    look: Look, demo: Demo
+) -> None:
+    why = "the cluster cannot be reached just now"
+
+    def refuse(page: Page) -> None:
+        page.route("**/control", lambda route: route.fulfill(status=503, json={"detail": why}))
+
+    sight = look(COMPACT, before=refuse, expects="status of 503")
+    alert = sight.page.locator(".map").get_by_role("alert")
+    sight.press("Space")
+    sight.says(alert, f"That did not work: {why}")
+    alert.get_by_role("button", name="Close").click()
+    expect(alert).to_have_count(0)
+
+    sight.press("Space")
+    sight.says(alert, why)
+    sight.page.unroute("**/control")
+    sight.press("Space")
+    sight.says(sight.moment, "paused")
+    expect(alert).to_have_count(0)
+
+
 def test_two_tabs_have_one_clock_and_each_its_own_moment(look: Look) -> None:
     one, other = look(COMPACT), look(COMPACT)
     one.press("Space")

@@ -139,8 +139,8 @@ function bannerOf(ctx) {
         h('button.act', { onClick: () => act.gone() }, words.t('traces.close')),
       ),
     );
-  const making = makingBanner(ctx);
-  if (making) return making;
+  const failed = failureBanner(ctx) || makingBanner(ctx);
+  if (failed) return failed;
   if (!player.past)
     return downBanner(ctx) || lessonBanner(ctx, lessonCycle(ctx)) || forkBanner(ctx);
   const text = compact
@@ -156,6 +156,22 @@ function bannerOf(ctx) {
       null,
       h('button.act', { onClick: () => act.openTraces() }, glyph('save'), words.t('past.save')),
       h('button.act.first', { onClick: () => act.goLive() }, words.t('past.live.go')),
+    ),
+  );
+}
+
+/** What the cluster did not do. @param {Context} ctx */
+function failureBanner({ words, ui, act }) {
+  if (!ui.failure) return null;
+  return h(
+    'div.banner',
+    { key: 'failure', role: 'alert' },
+    h('span.v.is-deny', null, glyph('deny')),
+    h('span', null, words.t('traces.failed', { message: ui.failure })),
+    h(
+      'span.acts',
+      null,
+      h('button.act', { onClick: () => act.noFailure() }, words.t('traces.close')),
     ),
   );
 }

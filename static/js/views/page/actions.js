@@ -76,6 +76,10 @@ function transport(app) {
       app.player.toggle(byChapter);
       app.draw();
     },
+    noFailure() {
+      ui.failure = '';
+      app.draw();
+    },
     /** @param {1|-1} direction @param {boolean} byRequest */
     step(direction, byRequest) {
       ui.selected = null;

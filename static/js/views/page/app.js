@@ -116,6 +116,7 @@ export class App {
 
   /** @param {any} body */
   async control(body) {
+    this.ui.failure = '';
     this.draw();
     if (!this.player.drives) return;
     try {
@@ -123,8 +124,14 @@ export class App {
       // the feed tells every change in its order; an answer may be older than what it told
       if (answer && !this.meta.connected) this._clock(answer);
     } catch (error) {
-      this.ui.traceError = /** @type {Error} */ (error).message;
+      this.failed(error);
     }
+    this.draw();
+  }
+
+  /** What was asked for was not done: it is said where one looks. @param {unknown} error */
+  failed(error) {
+    this.ui.failure = /** @type {Error} */ (error).message;
     this.draw();
   }
 
@@ -277,6 +284,7 @@ export class App {
     });
     this.player.pace.story = this.ui.story;
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
+    this.ui.failure = '';
     Object.assign(this.ui, { startup: null, trace: '', gone: null, window: null });
     Object.assign(this.ui, { bookmarks: [], bookmark: 0, lesson: null });
     Object.assign(this.meta, { connected: !live, opened: !live });

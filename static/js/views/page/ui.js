@@ -31,6 +31,7 @@ export function uiOf(meta, given) {
     saving: false, // a recording
     story: /** @type {import('../../core/story/pace.js').Story} */ ('watch'),
     traceError: '',
+    failure: '', // why what was asked for was not done
     reaching: /** @type {Promise<boolean>|null} */ (null), // what lies before is being fetched
     find: /** @type {string|null} */ (null), // what is looked for; null: nothing is
     shows: /** @type {import('../../core/request/search.js').Sort[]} */ ([]),

@@ -41,7 +41,7 @@ export function bookmarkActions(app) {
         : await api.keepBookmarks(wanted);
       if (player === app.player) ui.bookmarks = answer.bookmarks;
     } catch (error) {
-      ui.traceError = /** @type {Error} */ (error).message;
+      app.failed(error);
     }
     app.draw();
   };
