@@ -76,6 +76,22 @@ class Control(APIView):
         return Response(states.shown(cluster, state))
 
 
+class Vote(APIView):
+    @extend_schema(
+        request=serializers.VoteSerializer,
+        responses=serializers.VotesSerializer,
+        operation_id="cluster_vote",
+    )
+    def post(self, request: Request, cluster: str) -> Response:
+        """Say which node a pod will get, while the scheduler is held before it scores. Of each page
+        the last answer counts; only counts are told."""
+        given = serializers.VoteSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        return Response(
+            bridge.control(request, cluster, "vote", dict(given.validated_data))["votes"]
+        )
+
+
 class Console(APIView):
     @extend_schema(
         request=serializers.ConsoleSerializer,

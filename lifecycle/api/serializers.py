@@ -207,7 +207,21 @@ class StateSerializer(serializers.Serializer[Any]):
         allow_blank=True,
         help_text="another cluster, where who drives shows something to who only watches",
     )
+    votes = serializers.JSONField(
+        allow_null=True, help_text="the cycle that was asked about, by its span, and counts by node"
+    )
     roles = serializers.JSONField()
+
+
+class VoteSerializer(Input):
+    span = serializers.IntegerField(help_text="of the scheduling cycle that is held")
+    page = serializers.CharField(max_length=64, help_text="whose last answer counts")
+    node = serializers.CharField(max_length=253)
+
+
+class VotesSerializer(serializers.Serializer[Any]):
+    span = serializers.IntegerField()
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="by node")
 
 
 class ClusterListSerializer(serializers.Serializer[Any]):

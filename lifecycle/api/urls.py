@@ -10,6 +10,7 @@ urlpatterns = [
     path("clusters", clusters.ClusterList.as_view()),
     path("clusters/<str:cluster>", clusters.ClusterState.as_view()),
     path("clusters/<str:cluster>/control", clusters.Control.as_view()),
+    path("clusters/<str:cluster>/vote", clusters.Vote.as_view()),
     path("clusters/<str:cluster>/console", clusters.Console.as_view()),
     path("clusters/<str:cluster>/apply", clusters.Apply.as_view()),
     path(

@@ -226,6 +226,8 @@ export interface Clock {
   breakpoints?: Breakpoint[];
   /** another cluster, where who drives shows something to who only watches */
   stage?: string;
+  /** what pages expect of a scheduling cycle that is held: how many say which node */
+  votes?: { span: number; counts: Record<string, number> } | null;
 }
 
 /** The first message of a feed. */

@@ -19,12 +19,13 @@ import msgspec
 from lifecycle.hosting.edge import origins
 
 # what a route may need
-OPEN, WATCH, CONTROL, CONSOLE, APPLY, KEEP = "open", "watch", "control", "console", "apply", "keep"
+OPEN, WATCH, ANSWER, CONTROL = "open", "watch", "answer", "control"
+CONSOLE, APPLY, KEEP = "console", "apply", "keep"
 UNLISTED = "unlisted"  # needed by a route that is not in the table
 DRIVER, VIEWER = "driver", "viewer"
 ROLES: Mapping[str, frozenset[str]] = {
-    DRIVER: frozenset((OPEN, WATCH, CONTROL, CONSOLE, APPLY, KEEP, UNLISTED)),
-    VIEWER: frozenset((OPEN, WATCH)),
+    DRIVER: frozenset((OPEN, WATCH, ANSWER, CONTROL, CONSOLE, APPLY, KEEP, UNLISTED)),
+    VIEWER: frozenset((OPEN, WATCH, ANSWER)),
     "": frozenset((OPEN,)),  # without a credential
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -38,6 +39,7 @@ ROUTES: Mapping[str, Mapping[str, str]] = {
     "viz/v1/clusters": {"GET": WATCH},
     "viz/v1/clusters/<str:cluster>": {"GET": WATCH, "DELETE": CONTROL},
     "viz/v1/clusters/<str:cluster>/control": {"POST": CONTROL},
+    "viz/v1/clusters/<str:cluster>/vote": {"POST": ANSWER},
     "viz/v1/clusters/<str:cluster>/console": {"POST": CONSOLE},
     "viz/v1/clusters/<str:cluster>/apply": {"POST": APPLY},
     "viz/v1/clusters/<str:cluster>/services/<str:namespace>/<str:name>/request": {"POST": APPLY},

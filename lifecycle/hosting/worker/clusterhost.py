@@ -29,6 +29,7 @@ from lifecycle.cluster.composition import Cluster
 from lifecycle.hosting import quarantine
 from lifecycle.hosting.port.links import LARGE_BYTES
 from lifecycle.hosting.worker import masking, standing
+from lifecycle.hosting.worker.ballot import Ballot
 from lifecycle.hosting.worker.clock import MAX, Clock, Wall
 from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.trace import storage
@@ -86,6 +87,7 @@ class ClusterHost:
         # nobody outside has changed anything: all that is there is the cluster's own work
         self.untouched = bool(cluster.state.control.get("untouched", cluster.state.seq == 0))
         self.stage = ""  # another cluster, in which who drives shows something to who only watches
+        self.ballot = Ballot()
         self._outside_done = False
         self.inside_owed_seconds = 0.0
         self._state_sent: dict[str, Any] = {}
@@ -377,6 +379,7 @@ class ClusterHost:
             "held": recorder.held if self.kernel.frozen else None,
             "waiting": self.inbox.count("request") if self._holds() else 0,
             "stage": self.stage,
+            "votes": self.ballot.shown(),
             "breakpoints": stands.breakpoints,
         }
 

@@ -20,7 +20,7 @@ from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import generic, storagecalls, watchcache
 from lifecycle import catalog
 from lifecycle.etcdctl import processes
-from lifecycle.hosting.worker import forms
+from lifecycle.hosting.worker import ballot, forms
 from lifecycle.hosting.worker.clock import parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.trace import redaction
@@ -32,6 +32,7 @@ TOUCHING = ("role", "apiserver", "fault", "console")
 FAULT = "etcdserver: request timed out"
 FAULTS_MAX, FAULT_TIMES_MAX, FAULT_CHARACTERS_MAX = 16, 1000, 500
 CONSOLE_CHARACTERS_MAX = 65_536
+PAGE_CHARACTERS_MAX = 64
 Args = dict[str, Any]
 
 
@@ -56,6 +57,7 @@ class Controls:
             "step_request": self._step_request,
             "speed": self._speed,
             "breakpoints": self._breakpoints,
+            "vote": self._vote,
             "role": self._role,
             "fault": self._fault,
             "apiserver": self._apiserver,
@@ -136,6 +138,19 @@ class Controls:
         self._record(host, "breakpoints", {"set": wanted})
         recorder = host.cluster.recorder
         recorder.arm(stepping=recorder.stepping, breakpoints=parsed)
+
+    def _vote(self, host: ClusterHost, args: Args) -> None:
+        """Where somebody who looks expects a pod, while its filters have run and no more."""
+        page, node = str(args.get("page", "")), str(args.get("node", ""))
+        if not 0 < len(page) <= PAGE_CHARACTERS_MAX:
+            raise ControlError(f"page must be a text of at most {PAGE_CHARACTERS_MAX} characters")
+        held = host.cluster.recorder.held if host.kernel.frozen else None
+        if held is None or held["kind"] != "schedule" or held["span"] != args.get("span"):
+            raise ControlError("the scheduler does not stand at that question, or not any more")
+        if host.cluster.store.get(f"/registry/minions/{node}") is None:
+            raise ControlError(f'there is no node "{node}"')
+        if not host.ballot.cast(held["span"], page, node):
+            raise ControlError(f"{ballot.PAGES_MAX} pages have answered already")
 
     # -- components -----------------------------------------------------------------------------
 

@@ -62,6 +62,8 @@ export function clusterApi(cluster) {
     forms: (seq) => ask(`${base}/requests/${seq}/forms`),
     /** @param {any} body */
     control: (body) => post(`${base}/control`, body),
+    /** @param {{span: number, page: string, node: string}} answer */
+    vote: (answer) => post(`${base}/vote`, answer),
     /** @param {string} command */
     console: (command) => post(`${base}/console`, { command }),
     /** @param {import('../core/cluster/services.js').Service} service @param {string} user */

@@ -27,6 +27,7 @@ const COMMAND_HOPS = 500;
  * @property {string[]} [quarantined]   what stopped the cluster twice and is not run again
  * @property {number} waiting   requests from outside that wait while it is frozen
  * @property {import('../../types.js').Breakpoint[]} breakpoints
+ * @property {import('../../types.js').Clock['votes']} votes
  */
 
 /** @typedef {(body: {action: string, speed?: number|'max',
@@ -63,6 +64,7 @@ export class Player {
       held: null,
       waiting: 0,
       breakpoints: [],
+      votes: null,
     };
     this.pace = new Pace();
     /** words of the headline that is shown; whoever draws it says so */ this.words = 8;

@@ -6,6 +6,7 @@ import { outcome } from '../../core/cluster/schedule.js';
 import { leaveCopy } from '../forks/forks.js';
 import { h } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
+import { answerOf, countsOf, isAsked, sumOf } from './ballot.js';
 import { doneBefore, titleOf } from './questions.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
@@ -15,38 +16,76 @@ import { doneBefore, titleOf } from './questions.js';
 const NO_GUESS = '-';
 
 /**
- * The nodes between which one may guess: the filters have run, nothing is scored yet.
+ * The nodes between which one may guess: the filters have run, nothing is scored yet. Who only
+ * watches is asked while the cluster stands there.
  * @param {Context} ctx @param {Cycle|null} cycle
  */
-export function guessable({ ui, current, player }, cycle) {
+export function guessable(ctx, cycle) {
+  const { ui, current, player } = ctx;
   const { lesson } = ui;
-  const waits = lesson?.name === 'node' && !lesson.guess && !player.isRunning && player.drives;
-  if (!waits || !cycle || current.root !== lesson.root || cycle.phase !== 'filter') return [];
+  if (!cycle || cycle.phase !== 'filter' || player.isRunning) return [];
+  const isOn = player.drives
+    ? lesson?.name === 'node' && !lesson.guess && current.root === lesson.root
+    : isAsked(ctx, cycle);
   const { feasible } = outcome(cycle);
-  return feasible.length > 1 ? feasible : [];
+  return isOn && feasible.length > 1 ? feasible : [];
+}
+
+/** What it will be, from who drives or from who only watches. @param {Context} ctx */
+export function guess({ act, player }, /** @type {Cycle} */ cycle, /** @type {string} */ node) {
+  return player.drives ? act.guess(node) : act.vote(cycle, node);
 }
 
 /** @param {Context} ctx @param {Cycle|null} cycle */
 export function lessonBanner(ctx, cycle) {
-  const { ui, words, act, current, player } = ctx;
-  const { lesson } = ui;
-  if (!lesson || current.root !== lesson.root) return null;
-  if (guessable(ctx, cycle).length)
-    return banner('star', 'hold', words.t('predict.which'), words.t('predict.how'), [
-      h('button.act', { key: 'no', onClick: () => act.guess(NO_GUESS) }, words.t('predict.skip')),
-    ]);
-  if (lesson.done) return over(ctx, lesson);
-  if (!cycle?.chosen || !lesson.guess || lesson.guess === NO_GUESS) return null;
-  const isRight = lesson.guess === cycle.chosen;
+  const { ui, current } = ctx;
+  const lesson = current.root === ui.lesson?.root ? ui.lesson : null;
+  if (cycle && guessable(ctx, cycle).length) return question(ctx, cycle);
+  if (lesson?.done) return over(ctx, lesson);
+  return cycle?.chosen ? answer(ctx, cycle, lesson) : null;
+}
+
+/** @param {Context} ctx @param {Cycle} cycle */
+function question(ctx, cycle) {
+  const { words, act, player } = ctx;
+  const node = answerOf(ctx, cycle);
+  const n = sumOf(countsOf(ctx, cycle));
+  const skip = () => act.guess(NO_GUESS);
+  const how = words.t(node ? 'predict.voted' : 'predict.how', { node });
+  return banner(
+    'star',
+    'hold',
+    words.t('predict.which'),
+    n ? `${how} ${words.t('predict.answers', { n })}` : how,
+    player.drives ? [h('button.act', { key: 'no', onClick: skip }, words.t('predict.skip'))] : [],
+  );
+}
+
+/**
+ * Which it is, and why, to all who were asked.
+ * @param {Context} ctx @param {Cycle} cycle @param {import('./questions.js').Lesson|null} lesson
+ */
+function answer(ctx, cycle, lesson) {
+  const { words, act, player } = ctx;
+  const { chosen } = cycle;
+  const said = player.drives ? lesson?.guess : answerOf(ctx, cycle);
+  const own = said === NO_GUESS ? '' : said;
+  const counts = countsOf(ctx, cycle);
+  const n = sumOf(counts);
+  const isWatched = !player.drives && player.server.breakpoints.some(({ id }) => id === 'predict');
+  if (!own && !n && !isWatched) return null;
+  const isRight = !own || own === chosen;
+  const strong = own ? words.t(isRight ? 'predict.right' : 'predict.wrong', {
+    node: chosen,
+    guess: own,
+  }) : words.t('predict.is', { node: chosen });
+  const why = verdict(ctx, cycle, own || chosen);
   return banner(
     isRight ? 'allow' : 'deny',
     isRight ? 'allow' : 'deny',
-    words.t(isRight ? 'predict.right' : 'predict.wrong', {
-      node: cycle.chosen,
-      guess: lesson.guess,
-    }),
-    verdict(ctx, cycle, lesson.guess),
-    player.isRunning
+    strong,
+    n ? `${why} ${words.t('predict.class', { right: counts[chosen] || 0, n })}` : why,
+    player.isRunning || !player.drives
       ? []
       : [
           h(

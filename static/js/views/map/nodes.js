@@ -8,7 +8,8 @@ import { isBroken } from '../../core/outcome/index.js';
 import { duration } from '../../core/text/words.js';
 import { h } from '../kit/dom.js';
 import { glyph, podGlyph } from '../kit/glyphs.js';
-import { guessable } from '../begin/lesson.js';
+import { answerOf, countsOf } from '../begin/ballot.js';
+import { guess, guessable } from '../begin/lesson.js';
 import { elsewhere, isNodeParted, partedClass, partedOf } from '../forks/secondtrack.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
@@ -102,19 +103,28 @@ function nodeCard(ctx, node, cycle) {
       ),
       h('span.second', null, tag),
     ),
-    guessable(ctx, cycle).includes(node.name)
-      ? h(
-          'button.guess',
-          { onClick: () => act.guess(node.name) },
-          words.t('predict.this', { node: node.name }),
-        )
-      : null,
+    cycle ? guesses(ctx, cycle, node.name) : null,
     facts(ctx, node, cycle),
     taints(ctx, node),
     streamChips(ctx, node),
     h('ul.pods', null, pods),
     kubelet(ctx, node, mine),
   );
+}
+
+/** To say it is this one, and how many say so. @param {Context} ctx @param {Cycle} cycle */
+function guesses(ctx, cycle, /** @type {string} */ node) {
+  const { words, player } = ctx;
+  const isPressed = answerOf(ctx, cycle) === node;
+  const n = countsOf(ctx, cycle)[node] || 0;
+  const count = n ? h('p.polled', { key: 'n' }, words.t('predict.count', { n })) : null;
+  if (!guessable(ctx, cycle).includes(node)) return count;
+  const pressed = player.drives ? null : { 'aria-pressed': String(isPressed) };
+  const onClick = () => guess(ctx, cycle, node);
+  return [
+    h('button.guess', { key: 'guess', onClick, ...pressed }, words.t('predict.this', { node })),
+    count,
+  ];
 }
 
 /** @param {Context} ctx @param {NodeView} node @param {Cycle|null} cycle */

@@ -1,6 +1,7 @@
 // @ts-check
 /** What a user can do: every button and key ends here. Talks to player and API, draws nothing. */
 import { traces as tracesApi } from '../../net/api.js';
+import { ballotActions } from '../begin/ballot.js';
 import { axisActions } from '../time/axisactions.js';
 import { bookmarkActions } from '../time/bookmarks.js';
 import { applying, commandActions } from '../bench/commandactions.js';
@@ -58,6 +59,7 @@ export function actionsOf(app) {
     ...forkActions(app, apply),
     ...questionActions(app, apply),
     ...stageActions(app),
+    ...ballotActions(app),
   };
 }
 

@@ -41,6 +41,7 @@ const COMMAND_MAX = 30_000;
 /** @type {(keyof import('../../types.js').Clock)[]} */
 const CLOCK = [
   'mode', 'speed', 'now', 'frozen', 'held', 'waiting', 'alarm', 'quarantined', 'breakpoints',
+  'votes',
 ];
 
 export class App {
@@ -286,7 +287,7 @@ export class App {
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     this.ui.failure = '';
     Object.assign(this.ui, { startup: null, trace: '', gone: null, window: null });
-    Object.assign(this.ui, { bookmarks: [], bookmark: 0, lesson: null });
+    Object.assign(this.ui, { bookmarks: [], bookmark: 0, lesson: null, vote: null });
     Object.assign(this.meta, { connected: !live, opened: !live });
     this.meta.forget();
     this.moved();

@@ -25,6 +25,7 @@ export function uiOf(meta, given) {
     rules: /** @type {import('../inspector/proxy.js').Rules|null} */ (null),
     fault: /** @type {import('../inspector/faults.js').Fault|null} */ (null),
     lastApplied: '',
+    vote: /** @type {import('../begin/ballot.js').Answer|null} */ (null), // of this page
     lesson: /** @type {import('../begin/questions.js').Lesson|null} */ (null),
     traces: /** @type {import('./dialogs.js').SavedTrace[]|null} */ (null),
     traceName: '',
