@@ -80,9 +80,11 @@ def build(
         made.metrics_source = scheduler = Scheduler(
             kernel, probe, rand, client, group, version, host, policy
         )
+        if given.config_map:
+            scheduler.told = _plugin_facts(scheduler.plugins)
         await scheduler.run()
 
-    made = Component(kernel, probe, NAME, main, _facts(plugins(given.policy)))
+    made = Component(kernel, probe, NAME, main, _facts(given))
     return made
 
 
@@ -92,13 +94,15 @@ def plugins(policy: Policy | None) -> tuple[Plugin, ...]:
     return known if policy is None else policy.pick(known)
 
 
-def _facts(plugins: Sequence[Plugin]) -> Object:
-    """What the trace says about the scheduler when it starts."""
-    return {
-        "resource": "pods",
-        "source": "pkg/scheduler/schedule_one.go schedulePod",
-        "plugins": [framework.facts(plugin) for plugin in plugins],
-    }
+def _facts(given: flags.Flags) -> Object:
+    """What the trace says about the scheduler when it starts. Which plugins run is not known before
+    the policy of a ConfigMap is read; then it is told when the caches are filled."""
+    facts: Object = {"resource": "pods", "source": "pkg/scheduler/schedule_one.go schedulePod"}
+    return facts if given.config_map else {**facts, **_plugin_facts(plugins(given.policy))}
+
+
+def _plugin_facts(plugins: Sequence[Plugin]) -> Object:
+    return {"plugins": [framework.facts(plugin) for plugin in plugins]}
 
 
 class LeadershipLost(Exception):
@@ -130,6 +134,7 @@ class Scheduler:
         self._version = version
         self.cache = Cache()
         self.plugins = plugins(policy)
+        self.told: Object = {}  # once it is synced, beside what it reads
         self._filters = tuple(plugin for plugin in self.plugins if plugin.filters)
         self._scorers = tuple(plugin for plugin in self.plugins if plugin.scores)
         self._by_name = {plugin.name: plugin for plugin in self.plugins}
@@ -183,6 +188,7 @@ class Scheduler:
         )
         await elector.acquire()
         detail = {"nodes": len(self.cache.nodes), "reads": self._informers.read_by("")}
+        detail.update(self.told)
         self._probe.tell("component", NAME, "synced", detail)
         self._group.spawn(f"{NAME}/lease", self._lead(elector), background=True)
         self._group.spawn(f"{NAME}/flush", self._flush(), background=True)

@@ -188,6 +188,10 @@ subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:kube
     session.wait(10)
     assert get(session)["spec"]["nodeName"]
     assert sorted(asked(session, "filter")) == sorted([*ALWAYS, "NodeName"])
+    told = [one["detail"] for one in session.records() if one.get("name") == "scheduler"]
+    (plugins,) = (detail["plugins"] for detail in told if "plugins" in detail)
+    filters = [each["name"] for each in plugins if each.get("filters")]
+    assert filters == ["NodeUnschedulable", "NodeName", "TaintToleration"]
 
 
 def failures(session: Session) -> list[str]:
