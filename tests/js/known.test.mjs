@@ -19,7 +19,7 @@ import { wordsFor } from './languages.mjs';
 import { chapterOf } from '../../static/js/views/time/chapters.js';
 import { corridor, corridorModel, slimCorridor } from '../../static/js/views/map/corridor.js';
 import { cycleOf } from '../../static/js/views/map/scheduling.js';
-import { followedBox, funnel, nodeCards, yard } from '../../static/js/views/map/nodes.js';
+import { followedBox, funnel, nodeCards } from '../../static/js/views/map/nodes.js';
 import { hasBoard } from '../../static/js/core/outcome/kinds.js';
 import { kindBoard } from '../../static/js/views/map/kinds.js';
 import { objectsPanel } from '../../static/js/views/bench/objects.js';
@@ -29,6 +29,7 @@ import { board } from '../../static/js/views/map/scheduling.js';
 import { rolloutAt, rolloutBoard } from '../../static/js/views/map/rollout.js';
 import { revisions } from '../../static/js/views/inspector/revisions.js';
 import { client, controllers, schedulerBox } from '../../static/js/views/map/requesters.js';
+import { yard } from '../../static/js/views/map/yard.js';
 import { commandAt, names, recorded } from './traces.mjs';
 
 /** @typedef {import('../../static/js/core/explain/index.js').Selected} Selected */

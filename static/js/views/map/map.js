@@ -11,7 +11,7 @@ import { forkBanner, makingBanner, wayBack } from '../forks/forks.js';
 import { glyph } from '../kit/glyphs.js';
 import { kindAt, kindBoard } from './kinds.js';
 import { lessonBanner } from '../begin/lesson.js';
-import { followedBox, followedPod, funnel, nodeCards, yard } from './nodes.js';
+import { followedBox, followedPod, funnel, nodeCards } from './nodes.js';
 import { rolloutAt, rolloutBoard } from './rollout.js';
 import { busyComponent, client, controllers, invitation, schedulerBox } from './requesters.js';
 import { board, cycleOf } from './scheduling.js';
@@ -20,6 +20,7 @@ import { halves } from './split.js';
 import { tape } from './tape.js';
 import { wantedStrip } from './wanted.js';
 import { drawWires } from './wires.js';
+import { yard } from './yard.js';
 
 /** @typedef {import('../kit/dom.js').Child} Child */
 /** @typedef {import('../kit/parts.js').Context} Context */

@@ -12,12 +12,13 @@ import { shortName } from '../forks/comparison.js';
 import { h, nameless } from '../kit/dom.js';
 import { glyph } from '../kit/glyphs.js';
 import { kindAt, kindBoard } from './kinds.js';
-import { funnel, nodeCards, yard } from './nodes.js';
+import { funnel, nodeCards } from './nodes.js';
 import { rolloutAt, rolloutBoard } from './rollout.js';
 import { board, cycleOf } from './scheduling.js';
 import { partedOf, secondOf, sinceFork } from '../forks/secondtrack.js';
 import { servicesBand } from './services.js';
 import { wantedStrip } from './wanted.js';
+import { yard } from './yard.js';
 
 /** @typedef {import('../kit/parts.js').Context} Context */
 
