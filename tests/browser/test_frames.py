@@ -79,11 +79,36 @@ MEASURED = """() => {
   requestAnimationFrame(see);
 }"""
 
+# how many ms pass until so many frames were asked for
+RESTS_FRAMES, RESTS_MS = 8, 1000
+RESTS = """(frames) => new Promise((told) => {
+  const began = performance.now();
+  const ask = window.requestAnimationFrame;
+  window.requestAnimationFrame = (draw) => {
+    frames -= 1;
+    if (frames === 0) told(performance.now() - began);
+    return ask.call(window, draw);
+  };
+})"""
+
 
 def until_known(sight: Sight, demo: Demo) -> None:
     """What happened so far is on the axis, which is drawn behind the other parts."""
     known = "([seq]) => Number(document.querySelector('[role=slider]').ariaValueMax) >= seq"
     sight.until(known, asking.state(demo)["seq"])
+
+
+def test_a_page_on_which_nothing_moves_asks_for_four_frames_a_second(
+    look: Look, demo: Demo
+) -> None:
+    asking.control(demo, action="pause")
+    sight = look()
+    until_known(sight, demo)
+    sight.settle()
+    assert sight.page.evaluate(RESTS, RESTS_FRAMES) > RESTS_MS
+    asking.free(demo, "max")
+    assert asking.apply(demo, asking.pod("wakes"))[0]["code"] == 201
+    until_known(sight, demo)
 
 
 @pytest.fixture(scope="module")

@@ -60,6 +60,9 @@ export class App {
     this._words = wordsFor(this.ui.lang);
     this._asked = false;
     this._changed = false;
+    /** whether a next frame is asked for */ this._awake = false;
+    /** until the clock is drawn again @type {ReturnType<typeof setTimeout>|undefined} */
+    this._rest = undefined;
     this._frameAt = 0;
     this._drawnAt = 0;
     this._movedAt = -1e9;
@@ -78,11 +81,7 @@ export class App {
     listenToTimeline(this.hosts.timeline, this);
     addEventListener('resize', () => this.draw());
     document.fonts?.ready.then(() => this.changed());
-    const frame = (/** @type {number} */ now) => {
-      this._frame(now);
-      requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
+    this.wake();
   }
 
   words() {
@@ -92,11 +91,13 @@ export class App {
   /** Ask for a drawing in the next frame. */
   draw() {
     this._asked = true;
+    this.wake();
   }
 
   /** Something came that nobody here asked for: it is drawn as there is time. */
   changed() {
     this._changed = true;
+    this.wake();
   }
 
   /** Draw what is typed into next, so that no key is lost. */
@@ -444,6 +445,28 @@ export class App {
 
   // -- frames -----------------------------------------------------------------------------------
 
+  /** Have a next frame. A page on which nothing moves has none, but for its clock. */
+  wake() {
+    if (this._awake) return;
+    this._awake = true;
+    clearTimeout(this._rest);
+    this._frameAt = performance.now(); // what passed at rest is not made up for
+    requestAnimationFrame(this._onFrame);
+  }
+
+  /** @param {number} now */
+  _onFrame = (now) => {
+    this._frame(now);
+    const { player, drawing } = this;
+    const moves = player.playing && player.behind;
+    if (moves || this._asked || this._changed || drawing.goesOn) {
+      requestAnimationFrame(this._onFrame);
+      return;
+    }
+    this._awake = false;
+    this._rest = setTimeout(() => this.wake(), IDLE_MS);
+  };
+
   /** @param {number} now */
   _frame(now) {
     const passed = Math.max(0, Math.min(100, now - this._frameAt));
@@ -451,7 +474,7 @@ export class App {
     this.feed?.check(now);
     if (!this._asked && this.drawing.goOn(now)) return;
     const moved = this.player.tick(passed) || this._changed;
-    const idle = now - this._drawnAt > IDLE_MS;
+    const idle = now - this._drawnAt >= IDLE_MS;
     if (!moved && !this._asked && !idle) return;
     if (this.player.loading && now - this._openedAt < LOADING_MS) return;
     const isAsked = this._asked;

@@ -53,8 +53,14 @@ export class Drawing {
       const now = performance.now();
       const room = now - came > WAITING_MS_MAX ? TAKING_MS_MAX : TAKING_MS;
       if (!this._parts.length && now - this._frameAt < room) return;
+      this.app.wake();
       await new Promise((/** @type {(taken: void) => void} */ go) => this._waiting.push(go));
     }
+  }
+
+  /** Whether there is more to do in the next frame. */
+  get goesOn() {
+    return this._parts.length > 0 || this._waiting.length > 0;
   }
 
   /** Before anything is drawn, while nothing has to be laid out for it. */
