@@ -294,7 +294,7 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 25
+    assert len(schema["paths"]) == 26
     for operations in schema["paths"].values():
         for method in operations.keys() & {"get", "post", "put", "delete"}:
             assert {"token": []} in operations[method]["security"]
