@@ -284,6 +284,8 @@ def test_the_list_of_clusters_leads_to_a_fork_and_removes_it(
     menu.get_by_role("button", name=f"{name} from r{made['rev']}", exact=True).click()
     sight.says(sight.page.locator(".banner"), "Your fork of demo")
     assert_well(sight)
+    sight.back_to(".invite")
+    assert_well(sight)
 
     sight.button(f"Cluster {name}").click()
     menu.get_by_role("button", name=f"Remove {name}").click()
