@@ -86,7 +86,8 @@ def build_driver(options: Options, loop: asyncio.AbstractEventLoop, send: Send) 
     driver = Driver(loop, {cluster.name: host}, send, shared=options.single_process)
     if stood is not None and not alarm:
         host.on_booted = functools.partial(_as_it_stood, driver.controls, stood, cluster.name)
-        said = standing.sentence(stood, pace)
+        is_given = options.speed is not None and not options.again
+        said = standing.sentence(stood, None if is_given else pace)
         if said:
             report("log", said)
     if alarm:

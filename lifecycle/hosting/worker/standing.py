@@ -42,8 +42,9 @@ def pace(stood: Standing | None, given: float | str | None, *, again: bool) -> f
     return 1.0 if given is None else given
 
 
-def sentence(stood: Standing, speed: float | str) -> str:
-    """What to tell of it; empty when it runs as any."""
+def sentence(stood: Standing, speed: float | str | None) -> str:
+    """What to tell of it; empty when it runs as any. A speed that the command line gives is none of
+    it, and None here."""
     said = ["paused"] if stood.paused else []
     if speed == stood.speed != 1.0:
         said.append(f"speed {speed}" if speed == MAX else f"speed {speed:g}")

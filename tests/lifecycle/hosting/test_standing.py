@@ -61,6 +61,10 @@ def test_how_it_stands_is_told_where_it_is_not_as_usual(stood: Standing, said: s
     assert standing.sentence(stood, stood.speed) == said
 
 
+def test_a_speed_of_the_command_line_is_not_told_back() -> None:
+    assert standing.sentence(Standing(False, "max", []), None) == ""
+
+
 @pytest.mark.parametrize(
     "found",
     [
