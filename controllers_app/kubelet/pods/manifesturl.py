@@ -92,10 +92,13 @@ def configured(disk: Files) -> Source | None:
     url = config.get("staticPodURL")
     if not isinstance(url, str) or not _is_address(url):
         return None
-    headers = config.get("staticPodURLHeader") or {}
+    try:
+        headers = msgspec.convert(config.get("staticPodURLHeader") or {}, dict[str, list[str]])
+    except msgspec.ValidationError:
+        return None
     return Source(
         url,
-        {name.lower(): ", ".join(map(str, values)) for name, values in headers.items()},
+        {name.lower(): ", ".join(values) for name, values in headers.items()},
         _seconds(config.get("httpCheckFrequency")),
     )
 
@@ -126,8 +129,14 @@ def pods(data: bytes) -> list[Object] | None:
     except yamlbody.YamlError:
         return None
     if isinstance(found, dict) and found.get("kind") in _LISTS:
-        items = found.get("items") or []
-        each = [manifestfiles.pod({"kind": "Pod", "apiVersion": "v1", **item}) for item in items]
-        return None if None in each else [one for one in each if one is not None]
-    one = manifestfiles.pod(found)
-    return None if one is None else [one]
+        try:
+            items = msgspec.convert(found.get("items") or [], list[dict[str, Any]])
+        except msgspec.ValidationError:
+            return None
+        found_pods = [
+            manifestfiles.pod({"kind": "Pod", "apiVersion": "v1", **item}) for item in items
+        ]
+    else:
+        found_pods = [manifestfiles.pod(found)]
+    known = [pod for pod in found_pods if pod is not None]
+    return known if len(known) == len(found_pods) else None

@@ -72,7 +72,9 @@ def test_a_list_is_taken_whole_and_what_is_there_no_more_ends(session: Session) 
     assert names(session) == [f"queue-{NODE}"]
 
 
-@pytest.mark.parametrize("text", ["{", "kind: Service", "[1]"])
+@pytest.mark.parametrize(
+    "text", ["{", "kind: Service", "[1]", "{kind: PodList, items: 1}", "{kind: List, items: [a]}"]
+)
 def test_what_is_no_pod_changes_nothing(session: Session, text: str) -> None:
     served(session, text)
     session.wait(60)
@@ -94,3 +96,18 @@ def test_no_other_address_is_asked(url: str) -> None:
     configured(session, f"staticPodURL: {url}")
     session.wait(30)
     assert names(session) == []
+
+
+@pytest.mark.parametrize("headers", ["1", "[a]", "{a: 1}", "{a: [1]}"])
+def test_with_headers_that_are_no_lists_of_texts_nothing_is_asked_and_pods_run(
+    headers: str,
+) -> None:
+    session = cluster(nodes=1)
+    create(session, pod())
+    served(session, manifest("cache"))
+    url = f"staticPodURL: http://{get(session)['status']['podIP']}/pods"
+    configured(session, f"{url}\nstaticPodURLHeader: {headers}")
+    session.wait(30)
+    assert names(session) == []
+    create(session, pod("next"))
+    assert get(session, "next")["status"]["phase"] == "Running"
