@@ -18,6 +18,22 @@ TIMEOUT_SECONDS = 60
 _DEPLOYMENTS = "/apis/apps/v1/namespaces/{}/deployments"
 
 
+def deployment(name: str, pods: int) -> dict[str, Any]:
+    """Of one small container, as `kubectl create deployment` makes it."""
+    labels = {"app": name}
+    container = {"name": "nginx", "image": "nginx:1.27"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": pods,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
 class Api:
     """One connection."""
 
@@ -37,19 +53,7 @@ class Api:
         self._connection = self._connect()
 
     def create(self, name: str, pods: int) -> None:
-        labels = {"app": name}
-        container = {"name": "nginx", "image": "nginx:1.27"}
-        body = {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": name},
-            "spec": {
-                "replicas": pods,
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-            },
-        }
-        self._send("POST", _DEPLOYMENTS.format("default"), body)
+        self._send("POST", _DEPLOYMENTS.format("default"), deployment(name, pods))
 
     def wait_running(
         self, name: str, pods: int, seconds: float = TIMEOUT_SECONDS, namespace: str = "default"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.bench import demo_start, harness, machine
+from lifecycle.bench.client import deployment
 
 PODS_ON_A_NODE = 100
 ROWS = 5000
@@ -131,22 +132,7 @@ def _drive(host: Any) -> tuple[float, float]:
 
 async def _create(cluster: Any, pods: int) -> None:
     client = cluster.clients.client("kubernetes-admin", "kubectl", ("system:masters",))
-    labels = {"app": "bench"}
-    container = {"name": "nginx", "image": "nginx:1.27"}
-    await client.create(
-        "deployments.apps",
-        "default",
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "bench", "labels": labels},
-            "spec": {
-                "replicas": pods,
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-            },
-        },
-    )
+    await client.create("deployments.apps", "default", deployment("bench", pods))
 
 
 def _beside_raw_inserts(revisions_per_second: float) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from apiserver_app.machinery.kernel import SECOND
 from lifecycle.bench import machine
+from lifecycle.bench.client import deployment
 from lifecycle.hosting import scripted
 
 PODS, NODES = 300, 30
@@ -36,12 +37,12 @@ def story() -> dict[str, float]:
     """Milliseconds after the command of each mark of a Deployment of three pods, and how many
     requests it took."""
     session = scripted.Session(scripted.default_inputs(nodes=3))
-    session.request("POST", DEPLOYMENTS, _deployment("warm", 9))
+    session.request("POST", DEPLOYMENTS, deployment("warm", 9))
     session.wait(60)
     session.request("DELETE", f"{DEPLOYMENTS}/warm")
     session.wait(60)
     mark = session.cluster.recorder.seq
-    session.request("POST", DEPLOYMENTS, _deployment("web", 3))
+    session.request("POST", DEPLOYMENTS, deployment("web", 3))
     session.wait(STEP_SECONDS)
     records = [record for record in session.records() if record["seq"] > mark]
     requests = [record for record in records if record["kind"] == "request"]
@@ -67,7 +68,7 @@ def _many(pods: int, nodes: int) -> float:
     """Seconds until the last of so many pods runs."""
     session = scripted.Session(scripted.default_inputs(nodes=nodes))
     mark = session.cluster.recorder.seq
-    session.request("POST", DEPLOYMENTS, _deployment("many", pods))
+    session.request("POST", DEPLOYMENTS, deployment("many", pods))
     for _ in range(STEPS_MAX):
         session.wait(STEP_SECONDS)
         records = [record for record in session.records() if record["seq"] > mark]
@@ -98,17 +99,3 @@ def _running(records: Records) -> list[int]:
             if status.get("phase") == "Running":
                 first.setdefault(record["name"], record["t"])
     return sorted(first.values())
-
-
-def _deployment(name: str, replicas: int) -> dict[str, Any]:
-    labels = {"app": name}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "nginx", "image": "nginx:1.27"}]},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
-    }
