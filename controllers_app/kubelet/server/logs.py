@@ -87,7 +87,7 @@ def _options(kubelet: Kubelet, container: str, query: dict[str, str]) -> LogOpti
     try:
         numbers = {name: int(query[name]) if query.get(name) else None for name in _NUMBERS}
         since = meta.parse_time(query["sinceTime"]) if query.get("sinceTime") else None
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise NodeError(400, '{"message": "Unable to decode query."}') from error
     too_small = any(value is not None and value < _NUMBERS[name] for name, value in numbers.items())
     seconds = numbers["sinceSeconds"]

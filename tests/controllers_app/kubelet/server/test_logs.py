@@ -45,6 +45,11 @@ def test_a_tail_has_two_names(session: Session, query: str) -> None:
         ("default/web/d", 404, 'container "d" not found in pod "web"'),
         ("default/web/c?tailLines=x", 400, '{"message": "Unable to decode query."}'),
         ("default/web/c?sinceTime=x", 400, '{"message": "Unable to decode query."}'),
+        (
+            "default/web/c?sinceTime=2025-01-01T00:00:00",
+            400,
+            '{"message": "Unable to decode query."}',
+        ),
         ("default/web/c?tailLines=-1", 422, '{"message": "Invalid request."}'),
         ("default/web/c?limitBytes=0", 422, '{"message": "Invalid request."}'),
         (
