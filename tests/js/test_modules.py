@@ -58,7 +58,7 @@ def run(file: Path, traces: Path) -> None:
     node = shutil.which("node")
     assert node, "these tests need node on the PATH: tests/setup installs it"
     ran = subprocess.run(
-        [node, "--test", str(file)],
+        [node, str(file)],
         capture_output=True,
         text=True,
         timeout=SECONDS_MAX,
