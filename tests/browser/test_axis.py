@@ -91,6 +91,10 @@ def test_a_recording_is_zoomed_alike(look: Look, demo: Demo) -> None:
     sight.page.mouse.move(at["x"] + 20, at["y"] + at["height"] / 2)
     turn(sight, -400, 30)
     sight.says(width(sight), "20 µs")
+    # what goes on for seconds is drawn as far as it is seen: a browser makes every dash of a line
+    bars = sight.page.locator(".plot .bar-box")
+    widths = bars.evaluate_all("(bars) => bars.map((bar) => bar.width.baseVal.value)")
+    assert widths and max(widths) < at["width"] + 100, widths
 
 
 def test_two_fingers_bring_the_axis_closer(look: Look) -> None:

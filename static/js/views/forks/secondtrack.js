@@ -36,9 +36,8 @@ export function secondBars(ctx, lane, i, scale, size, head) {
       {
         key: `s${lane.id}${bar.seq}`,
         class: bar.from > head ? 'ghost' : '',
-        x,
+        ...scale.seen(x, width),
         y: scale.end(i) - high - 1.5,
-        width,
         height: high,
         onClick: () => ctx.act.openCluster(cluster, bar.seq),
       },

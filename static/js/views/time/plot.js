@@ -16,6 +16,9 @@ import { secondBars, secondOf } from '../forks/secondtrack.js';
 
 // about what one request takes; where that is a speck, arrows between specks say nothing
 const REQUEST_US = 1700;
+// so far beyond its edges a bar is drawn that goes on there, in pixels: from close by it would be
+// millions of them wide, and of one that is dashed a browser makes every dash
+const RIM = 24;
 
 /**
  * Where times and lanes lie, in pixels.
@@ -38,6 +41,10 @@ export function scaleOf(range, size, count, shares = false) {
     y: (/** @type {number} */ i) => top + row * (i + (shares ? 0.38 : 0.5)),
     bar: Math.min(row * (shares ? 0.58 : 0.72), 1.4 * rem),
     end: (/** @type {number} */ i) => top + row * (i + 1),
+    seen: (/** @type {number} */ x, /** @type {number} */ width) => {
+      const left = Math.max(x, -RIM);
+      return { x: left, width: Math.min(x + width, size.width + RIM) - left };
+    },
   };
 }
 
@@ -263,9 +270,8 @@ function laneBars(ctx, lane, i, scale, size, head) {
       {
         key: `b${lane.id}${bar.seq}${bar.from}`,
         class: bar.tone,
-        x,
+        ...scale.seen(x, width),
         y: scale.y(i) - scale.bar / 2,
-        width,
         height: scale.bar,
         rx: 2,
         onClick: (/** @type {Event} */ e) => {
