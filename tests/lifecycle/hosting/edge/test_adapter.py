@@ -44,7 +44,7 @@ HOOKS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (Connection, ("dataBuffer", "offset", "setTcpKeepAlive")),
     (WebSocketServerProtocol, (
         "onConnect", "sendCloseFrame", "onAutoPingTimeout", "_sendAutoPing", "dropConnection",
-        "STATE_OPEN",
+        "STATE_OPEN", "sendData",
     )),
     (reactor, ("adoptStreamPort", "_asyncioEventloop")),
 )  # fmt: skip

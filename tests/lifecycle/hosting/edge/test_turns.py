@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.edge.adapter import server  # isort: skip  (before all else of Twisted)
+from autobahn.websocket import protocol
 from twisted.internet.address import IPv4Address
 from twisted.internet.error import ConnectionLost
 from twisted.python.failure import Failure
@@ -184,6 +185,21 @@ HEAD = (
     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
+
+
+def test_what_is_sent_is_not_worded_for_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def body() -> None:
+        wire: Any = Connection()
+        socket: Any = streams.granted([], streams.Inflow(wire, lambda message: None), lambda: None)
+        socket.makeConnection(wire)
+        socket.dataReceived(HEAD)
+        greeted, counted = wire.written, socket.trafficStats.outgoingOctetsWireLevel
+        monkeypatch.delattr(protocol, "hltype")
+        socket.send(b"x" * 100)
+        assert wire.written - greeted == 2 + 100
+        assert socket.trafficStats.outgoingOctetsWireLevel - counted == 2 + 100
+
+    asyncio.run(body())
 
 
 def test_pings_that_come_at_once_are_answered_in_many_turns() -> None:
