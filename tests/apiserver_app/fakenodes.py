@@ -26,7 +26,7 @@ GRANTED = (
     b"X-Mine: yes\r\n\r\nhi"
 )
 PAGE = b"HTTP/1.0 200 OK\r\nContent-Length: 6\r\n\r\nhello\n"
-LINE = b"y" * 1023 + b"\n"
+LINES = (b"y" * 1023 + b"\n") * 8  # in one piece, as GNU's yes writes them
 
 
 class FakeLines:
@@ -43,7 +43,7 @@ class FakeLines:
 
 
 class FakeProcess:
-    """Its output is a mailbox; `flood` is how many MiB it would still write."""
+    """Its output is a mailbox; `flood` is how many pieces it would still write."""
 
     def __init__(self, kernel: kernels.Kernel, command: list[str]) -> None:
         self.box: waiting.Mailbox[tuple[str, bytes]] = waiting.Mailbox(kernel)
@@ -66,7 +66,7 @@ class FakeProcess:
         elif program == "exit":
             self.end(int(words[0]))
         elif program == "yes":
-            self.flood = int(words[0]) * 1024
+            self.flood = int(words[0]) * (1 << 20) // len(LINES)
 
     def end(self, code: int) -> None:
         self.exit_code = code
@@ -78,7 +78,7 @@ class FakeProcess:
             self.taken += 1
             if not self.flood:
                 self.end(0)
-            return STDOUT, LINE
+            return STDOUT, LINES
         return await self.box.get()
 
     def write(self, data: bytes) -> None:
