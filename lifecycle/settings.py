@@ -27,11 +27,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
 ]
-MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "lifecycle.web.policy.middleware",
-]
+MIDDLEWARE = ["lifecycle.web.policy.middleware"]
 ROOT_URLCONF = "lifecycle.urls"
 ASGI_APPLICATION = "lifecycle.asgi.application"
 TEMPLATES = [
@@ -41,7 +37,6 @@ TEMPLATES = [
         "OPTIONS": {"context_processors": []},
     }
 ]
-X_FRAME_OPTIONS = "DENY"
 
 # its one writer is the worker that owns the cluster: the log of revisions and the trace
 DATABASES = {
