@@ -193,7 +193,7 @@ def _churned(browser: Browser) -> dict[str, float]:
 @contextlib.contextmanager
 def _chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        yield start_chromium(playwright)
+        yield start_chromium(playwright, whole=True)
 
 
 @contextlib.contextmanager

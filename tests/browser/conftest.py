@@ -6,20 +6,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from tests.browser import asking
 from tests.browser.sight import Look, Sight, start_chromium
 from tests.lifecycle.hosting.running import REAL, Demo
 
 
-# not for the whole session: while playwright runs, no other test can have a loop of its own
+# not for the whole session: while it runs, no other test can have a loop of its own
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = start_chromium(playwright)
-        yield browser
-        browser.close()
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    browser = start_chromium(playwright)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,9 @@ _FEATURES = (
     "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
     "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
 )  # fmt: skip
+_WHOLE = ("chromium", "chromium-browser")
+# the same page for less, without what stands around it: no icon is fetched; not every system has it
+_HEADLESS = "chromium-headless-shell"
 _ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -45,9 +48,11 @@ _ARGUMENTS = [
 ]
 
 
-def start_chromium(playwright: Playwright) -> Browser:
-    """The browser of this machine. Fails without one: these tests prove nothing otherwise."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+def start_chromium(playwright: Playwright, *, whole: bool = False) -> Browser:
+    """The browser of this machine, or what of it draws the page, where that is there and the
+    `whole` is not asked for. Fails without one: these tests prove nothing otherwise."""
+    programs = _WHOLE if whole else (_HEADLESS, *_WHOLE)
+    program = next(filter(None, map(shutil.which, programs)), None)
     assert program, "the browser tests need Chromium on the PATH: tests/setup installs it"
     return playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, expect
 
 from tests.browser import asking
-from tests.browser.sight import Look, Sight
+from tests.browser.sight import Look, Sight, start_chromium
 from tests.lifecycle.hosting.running import Demo
 
 WIRE_MAX = 200 * 1024  # bytes of all that the first picture takes, with their heads
@@ -29,6 +30,14 @@ RULES = """async () => {
 }"""
 
 FAILS = "(address) => import(address).then(() => false, () => true)"
+
+
+@pytest.fixture(scope="module")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    """The whole of it, which fetches the icon, too."""
+    browser = start_chromium(playwright, whole=True)
+    yield browser
+    browser.close()
 
 
 class Fetched:
