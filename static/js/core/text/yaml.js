@@ -8,15 +8,13 @@
 
 const HIDDEN = new Set(['managedFields']);
 export const NOTHING_HIDDEN = new Set();
-const PLAIN = /^[A-Za-z_./][\w./:@%+ -]*$/;
-const WORDS = /^(true|false|null|yes|no|on|off|~|\.?\d.*|\.inf|\.nan|.*: .*|.* #.*|.*:)$/i;
+const PLAIN = /^[a-z_./](?:[\w./@%+-]|:(?! |$)| (?!$))*$/i;
+const WORDS = /^(?:true|false|null|yes|no|on|off|\.inf|\.nan|\.\d.*)$/i;
 
 /** @param {any} value */
 function scalar(value) {
-  if (typeof value !== 'string') return JSON.stringify(value);
-  return PLAIN.test(value) && !WORDS.test(value) && value.trim() === value
-    ? value
-    : JSON.stringify(value);
+  const isPlain = typeof value === 'string' && PLAIN.test(value) && !WORDS.test(value);
+  return isPlain ? value : JSON.stringify(value);
 }
 
 /**
@@ -24,22 +22,37 @@ function scalar(value) {
  * @returns {string[]}
  */
 export function yaml(value, depth = 0, hidden = HIDDEN) {
+  /** @type {string[]} */ const lines = [];
   const pad = '  '.repeat(depth);
+  print(lines, value, pad, pad, hidden);
+  return lines;
+}
+
+/**
+ * @param {string[]} lines  to add to @param {any} value
+ * @param {string} first  before its first line @param {string} pad  before the others
+ * @param {Set<string>} hidden
+ */
+function print(lines, value, first, pad, hidden) {
+  let lead = first;
   if (Array.isArray(value)) {
-    return value.flatMap((item) => {
-      const lines = isBranch(item) ? yaml(item, depth + 1, hidden) : [`${pad}  ${scalar(item)}`];
-      return [`${pad}- ${lines[0].slice(pad.length + 2)}`, ...lines.slice(1)];
-    });
-  }
-  if (!value || typeof value !== 'object') return [`${pad}${scalar(value)}`];
-  return Object.keys(value)
-    .filter((name) => !hidden.has(name))
-    .flatMap((name) => {
+    for (const item of value) {
+      if (isBranch(item)) print(lines, item, `${lead}- `, `${pad}  `, hidden);
+      else lines.push(`${lead}- ${scalar(item)}`);
+      lead = pad;
+    }
+  } else if (value && typeof value === 'object') {
+    for (const name of Object.keys(value)) {
+      if (hidden.has(name)) continue;
       const item = value[name];
-      const key = `${pad}${scalar(name)}:`;
-      if (!isBranch(item)) return [`${key} ${scalar(item)}`];
-      return [key, ...yaml(item, Array.isArray(item) ? depth : depth + 1, hidden)];
-    });
+      if (isBranch(item)) {
+        const inner = Array.isArray(item) ? pad : `${pad}  `;
+        lines.push(`${lead}${scalar(name)}:`);
+        print(lines, item, inner, inner, hidden);
+      } else lines.push(`${lead}${scalar(name)}: ${scalar(item)}`);
+      lead = pad;
+    }
+  } else lines.push(`${lead}${scalar(value)}`);
 }
 
 /** @param {any} value */
