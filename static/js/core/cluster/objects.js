@@ -39,10 +39,12 @@ export function objectsOf(state, resource) {
 }
 
 /** Every object that is known; of heartbeats the time alone may have come. @param {State} state */
-export const everyObject = (state) =>
-  [...state.objects.values()]
-    .flatMap((map) => [...map.values()])
-    .filter(({ object }) => object?.metadata);
+export function everyObject(state) {
+  /** @type {WriteRecord[]} */ const list = [];
+  for (const map of state.objects.values())
+    for (const write of map.values()) if (write.object?.metadata) list.push(write);
+  return list;
+}
 
 /** @param {WriteRecord} write @returns {Pod} */
 export function podOf(write) {

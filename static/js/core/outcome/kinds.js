@@ -439,7 +439,10 @@ export function ownersOf(/** @type {State} */ state, /** @type {WriteRecord} */ 
     const { uid, ownerReferences = [] } = member.object.metadata;
     byUid.set(uid, member);
     const owner = ownerReferences.find((/** @type {any} */ it) => it.controller)?.uid;
-    if (owner) below.set(owner, [...(below.get(owner) || []), member]);
+    if (!owner) continue;
+    const kids = below.get(owner);
+    if (kids) kids.push(member);
+    else below.set(owner, [member]);
   }
   let top = write;
   for (let depth = 0; depth < 8; depth += 1) {

@@ -146,15 +146,17 @@ class Known extends SpanLookup {
 
   /** @template {Span} T @param {T[]} list */
   spanList(list) {
-    return this.records(list).map((span) => /** @type {T} */ (this.span(span)));
+    const known = this.records(list);
+    for (let at = 0; at < known.length; at += 1)
+      if (newestOf(known[at]) > this.last) known[at] = /** @type {T} */ (this.span(known[at]));
+    return known;
   }
 
   /** @param {Span|undefined} span @returns {Span|undefined} */
   span(span) {
     if (!span || span.seq > this.last) return undefined;
+    if (newestOf(span) <= this.last) return span;
     const { records, requests } = span;
-    const newest = Math.max(records.at(-1)?.seq || 0, requests.at(-1) || 0);
-    if (newest <= this.last) return span;
     const known = this.cut.get(span.seq);
     if (known) return known;
     const own = this.records(records);
@@ -172,6 +174,13 @@ class Known extends SpanLookup {
     this.cut.set(span.seq, made);
     return made;
   }
+}
+
+/** The newest record of a span. @param {Span} span */
+function newestOf({ records, requests }) {
+  const record = records.length ? records[records.length - 1].seq : 0;
+  const request = requests.length ? requests[requests.length - 1] : 0;
+  return record > request ? record : request;
 }
 
 /** @template K, V, W @param {Map<K, V[]>} map @param {(list: V[]) => W[]} cut */
