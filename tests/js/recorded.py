@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +72,28 @@ AFTER_SELECT = Breakpoint("bp-2", "schedule", {"phase": "select"})
 
 
 def record(folder: Path) -> None:
-    """Records every story into a file of its own."""
-    for name, story in STORIES.items():
-        session = Session(default_inputs(seed=7))
-        story(session)
-        archive.write_file(folder / f"{name}.jsonl.gz", session.header(), session.records())
-        backend = session.cluster.store.backend
-        frames = keyframes.Keyframes(backend)
-        for segment in list(backend.segments(1, 10**9))[::KEYFRAME_EVERY]:
-            message = frames.message(frames.at(segment.last))
-            (folder / f"{name}.{segment.last}.keyframe.json").write_text(message)
+    """Records every story into a file of its own.
+
+    All begin with the same start of a cluster, so each is told in a copy of the process that has
+    one, and its end is the story's.
+    """
+    session = Session(default_inputs(seed=7))
+    copies = multiprocessing.get_context("fork")
+    for name in STORIES:
+        copy = copies.Process(target=_record, args=(folder, name, session), daemon=True)
+        copy.start()
+        copy.join()
+        assert copy.exitcode == 0, f"{name}: the copy ended with {copy.exitcode}"
+
+
+def _record(folder: Path, name: str, session: Session) -> None:
+    STORIES[name](session)
+    archive.write_file(folder / f"{name}.jsonl.gz", session.header(), session.records())
+    backend = session.cluster.store.backend
+    frames = keyframes.Keyframes(backend)
+    for segment in list(backend.segments(1, 10**9))[::KEYFRAME_EVERY]:
+        message = frames.message(frames.at(segment.last))
+        (folder / f"{name}.{segment.last}.keyframe.json").write_text(message)
 
 
 def full(session: Session) -> None:
