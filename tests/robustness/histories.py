@@ -30,6 +30,7 @@ from tests.robustness.linearizability import Operation
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 CLIENTS, KEYS, OPERATIONS = 4, 3, 12
 WAIT_SECONDS = 100
+LOOK_SECONDS = 0.25  # between two looks of a client whether it is back, a handshake each
 FULL_SECONDS = 2.0
 KILL, KILL_BOTH, DISK, STOP = "kill -9", "kill -9 of both", "full disk", "stopped worker"
 _OUTCOMES = {200: lin.OK, 201: lin.OK, 404: lin.ABSENT}
@@ -220,7 +221,7 @@ class Run:
                 pass
             connection.close()
             assert time.monotonic() < deadline, "the server does not come back"
-            time.sleep(0.05)
+            time.sleep(LOOK_SECONDS)
 
     def _operate(
         self,
