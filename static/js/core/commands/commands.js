@@ -13,7 +13,8 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
 /** @typedef {import('../trace/reducer.js').State} State */
 /**
  * @typedef {Object} Command
- * @property {'manifest'|'etcdctl'|'act'|'get'|'said'|'none'} sort
+ * @property {'manifest'|'etcdctl'|'act'|'get'|'said'|'none'|'made'} sort
+ * @property {Line} [line]  made: what kubectl makes an object of, see generators.js
  * @property {string} [manifest]
  * @property {Act} [act]
  * @property {Get} [get]
@@ -22,6 +23,8 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
  * @property {string} [key]   of the words that say why, or what is said besides
  * @property {Record<string, string>} [params]
  * @property {string} [instead]  a line that does what was meant
+ * @property {import('./answers.js').Line[]} [notes]  what kubectl says before it has an answer
+ * @property {import('./generators.js').Step[]} [steps]  what kubectl did until it sent that
  */
 /**
  * @typedef {Object} Get  what `kubectl get` is asked for
@@ -32,7 +35,8 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
  * @property {string} selector
  * @property {string} output
  */
-/** @typedef {{words: string[], flags: Record<string, string>}} Line */
+/** @typedef {{words: string[], flags: Record<string, string>}} Parsed */
+/** @typedef {Parsed & {verb: string}} Line  whose words do not have the verb */
 /**
  * @typedef {Object} Known
  * @property {State} state
@@ -44,7 +48,7 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
 const KNOWN = {
   get: ['all-namespaces', 'selector', 'output'],
   'create deployment': ['image', 'replicas'],
-  run: ['image'],
+  run: [], // see generators.js
   scale: ['replicas'],
   'rollout restart': [],
   cordon: [],
@@ -76,10 +80,9 @@ const SHORT = /** @type {Record<string, string>} */ ({
   sts: 'statefulsets',
   svc: 'services',
 });
-/** Flags by which kubectl run made Deployments and more: idle since 1.18, gone since 1.21. */
-const FORMER = ['replicas', 'generator', 'schedule', 'service-generator', 'service-overrides'];
 const MANIFEST = /\n|^(---|[{[#])|^["']?[\w.-]+["']?\s*:(\s|$)/;
-const TOKEN = /"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g;
+const QUOTED = /"((?:[^"\\]|\\.)*)"|'([^']*)'/g;
+const TOKEN = new RegExp(`(?:[^\\s"']|${QUOTED.source}|["'])+`, 'g');
 
 /** Whether Enter sends it: one line that is no YAML. @param {string} text */
 export const isLine = (text) => !!text.trim() && !MANIFEST.test(text.trim());
@@ -99,11 +102,11 @@ function kubectl(line, known) {
   const verb = KUBECTL.find((command) => `${words.join(' ')} `.startsWith(`${command} `));
   if (['f', 'filename'].some((name) => name in flags)) return none('commands.file');
   if (!verb) return none(READS.includes(words[0]) ? 'commands.read' : 'commands.kubectl');
+  const rest = { words: words.slice(verb.split(' ').length), flags };
+  if (verb === 'run') return { sort: 'made', line: { verb, ...rest } };
   const allowed = [...KNOWN[/** @type {keyof typeof KNOWN} */ (verb)], 'namespace'];
-  const strange = Object.keys(flags).filter((name) => !allowed.includes(name));
-  const former = verb === 'run' && strange.find((name) => FORMER.includes(name));
-  if (former) return formerly(former, words, flags);
-  if (strange.length)
+  const strange = Object.keys(flags).some((name) => !allowed.includes(name));
+  if (strange)
     return none('commands.flags', {
       line: `kubectl ${verb}`,
       flags: allowed.map((name) => `--${name}`).join(', '),
@@ -112,31 +115,10 @@ function kubectl(line, known) {
   const { replicas = '' } = flags;
   if (replicas && !/^\d+$/.test(replicas))
     return failed(`error: invalid argument "${replicas}" for "--replicas" flag: invalid syntax`);
-  const rest = { words: words.slice(verb.split(' ').length), flags };
-  return verb === 'run' || verb === 'create deployment'
-    ? generated(verb, rest)
+  return verb === 'create deployment'
+    ? { sort: 'made', line: { verb, ...rest } }
     : acted(verb, rest, known);
 }
-
-/**
- * A line of the time before 1.18, as many walk-throughs begin with.
- * @param {string} flag @param {string[]} words @param {Record<string, string>} flags
- * @returns {Command}
- */
-function formerly(flag, words, flags) {
-  const { image = 'nginx', replicas = '1', namespace } = flags;
-  const name = words[1] || baseOf(image) || 'web';
-  const where = namespace ? ` --namespace=${namespace}` : '';
-  const instead = `kubectl create deployment ${name} --image=${image} --replicas=${replicas}`;
-  return {
-    ...failed(`error: unknown flag: --${flag}`),
-    key: 'commands.formerly',
-    instead: `${instead}${where}`,
-  };
-}
-
-/** What kubectl calls the container of an image. @param {string} image */
-const baseOf = (image) => image.split('/').at(-1)?.split(/[:@]/, 1)[0] || '';
 
 /**
  * What is there; the server prints it.
@@ -163,13 +145,11 @@ function read(words, flags) {
 
 /**
  * Words and flags, `--name value` as well as `--name=value`.
- * @param {string} line @returns {Line}
+ * @param {string} line @returns {Parsed}
  */
 function parsed(line) {
-  const tokens = [...line.matchAll(TOKEN)]
-    .slice(1)
-    .map((match) => match[1] ?? match[2] ?? match[3]);
-  /** @type {Line} */ const found = { words: [], flags: {} };
+  const tokens = (line.match(TOKEN) || []).slice(1).map(unquoted);
+  /** @type {Parsed} */ const found = { words: [], flags: {} };
   for (let i = 0; i < tokens.length; i += 1) {
     const [, glued] = /^-o(\w+)$/.exec(tokens[i]) || [];
     const flag = glued ? ['', 'o', glued] : /^--?([\w-]+)(?:=(.*))?$/.exec(tokens[i]);
@@ -179,53 +159,19 @@ function parsed(line) {
     }
     const name = FLAGS[flag[1]] || flag[1];
     const value = name === 'all-namespaces' ? '' : (flag[2] ?? tokens[(i += 1)] ?? '');
-    found.flags[name] = unquoted(value);
+    found.flags[name] = value;
   }
   return found;
 }
 
-/** @param {string} text */
-const unquoted = (text) => text.replace(/^(["'])(.*)\1$/, '$2');
-
-/**
- * The object that kubectl itself writes.
- * @param {string} verb @param {Line} line @returns {Command}
- */
-function generated(verb, { words, flags }) {
-  const [name, ...more] = words;
-  if (!name || more.length)
-    return failed(`error: exactly one NAME is required, got ${words.length}`);
-  const { image, replicas = '1', namespace } = flags;
-  if (!image) return failed('error: required flag(s) "image" not set');
-  const isPod = verb === 'run';
-  const labels = { [isPod ? 'run' : 'app']: name };
-  const containers = [{ name: isPod ? name : baseOf(image) || name, image, resources: {} }];
-  const metadata = { name, labels, ...(namespace ? { namespace } : {}) };
-  const object = isPod
-    ? {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata,
-        spec: { containers, dnsPolicy: 'ClusterFirst', restartPolicy: 'Always' },
-      }
-    : {
-        apiVersion: 'apps/v1',
-        kind: 'Deployment',
-        metadata,
-        spec: {
-          replicas: Number(replicas),
-          selector: { matchLabels: labels },
-          strategy: {},
-          template: { metadata: { labels }, spec: { containers } },
-        },
-      };
-  return { sort: 'manifest', manifest: JSON.stringify(object) };
-}
+/** As a shell takes it. @param {string} token */
+const unquoted = (token) =>
+  token.replace(QUOTED, (_, double, single) => double ?? single);
 
 /** A request about one object. */
 function acted(
   /** @type {string} */ verb,
-  /** @type {Line} */ { words, flags },
+  /** @type {Parsed} */ { words, flags },
   /** @type {Known} */ { state, now, namespace },
 ) {
   const isNode = verb.endsWith('cordon');

@@ -40,4 +40,11 @@ export default {
   'commands.learner': 'a learner, which does not vote',
   'commands.exit': 'exit code {code}',
   'commands.running': 'Running for {n} s …',
+  'run.steps': 'What kubectl {version} did',
+  'run.checked': 'the parameters are right: name {name}, image {image}',
+  'run.generator.given': 'the generator {generator}, given by --generator',
+  'run.generator.inferred': 'the generator {generator}, inferred from --restart={restart}',
+  'run.generator.only': 'the generator {generator}, the only one since 1.18',
+  'run.made': 'a {kind} of {apiVersion}',
+  'run.mapped': 'a {kind} goes to POST {path}',
 };

@@ -33,4 +33,11 @@ export default {
   'commands.learner': '学习者，不参与投票',
   'commands.exit': '退出码 {code}',
   'commands.running': '已运行 {n} 秒……',
+  'run.steps': 'kubectl {version} 做了什么',
+  'run.checked': '参数正确：名称 {name}，镜像 {image}',
+  'run.generator.given': '生成器 {generator}，由 --generator 指定',
+  'run.generator.inferred': '生成器 {generator}，由 --restart={restart} 推断',
+  'run.generator.only': '生成器 {generator}，自 1.18 起只有这一个',
+  'run.made': '一个 {apiVersion} 的 {kind}',
+  'run.mapped': '{kind} 发送到 POST {path}',
 };

@@ -9,10 +9,12 @@ import { membersIn } from './commands.js';
 /** @typedef {import('../../core/commands/acts.js').Act} Act */
 /** @typedef {import('../../core/commands/answers.js').Line} Line */
 /** @typedef {import('../../core/commands/commands.js').Get} Get */
+/** @typedef {import('../../core/commands/commands.js').Command} Command */
 /**
- * Sends a manifest as a user, shown as a command; `merges` into what is there already.
- * @typedef {(text: string, user: string, command?: string, merges?: boolean) => Promise<Answer>}
- *   Apply
+ * Sends a manifest as a user, shown as a command; `merges` into what is there already. `client` is
+ * what kubectl said and did before.
+ * @typedef {(text: string, user: string, command?: string, merges?: boolean, client?: Command) =>
+ *   Promise<Answer>} Apply
  */
 
 const ANSWERS_MAX = 30;
@@ -24,12 +26,13 @@ const MEMBERS = 'etcdctl member list';
 /**
  * Keep a command, and what comes of it, the newest first.
  * @param {App} app @param {string} command @param {() => Promise<Line[]>|Line[]} work
- * @param {Answer['sort']} [sort]
+ * @param {Answer['sort']} [sort] @param {Command['steps']} [steps]
  */
-export async function answered(app, command, work, sort = 'api') {
+export async function answered(app, command, work, sort = 'api', steps) {
   const { ui } = app;
   const id = (ui.answers[0]?.id || 0) + 1;
-  /** @type {Answer} */ const answer = { id, command, sort, lines: [], began: performance.now() };
+  const began = performance.now();
+  /** @type {Answer} */ const answer = { id, command, sort, lines: [], steps, began };
   ui.answers = [answer, ...ui.answers.slice(0, ANSWERS_MAX - 1)];
   const timer = setInterval(() => app.draw(), TICK_MS);
   app.draw();
@@ -53,12 +56,15 @@ export function lookAt(/** @type {App} */ app) {
 
 /** Sends a manifest, and shows what is answered. @param {App} app @returns {Apply} */
 export function applying(app) {
-  return (manifest, user, command = '', merges = false) => {
+  return (manifest, user, command = '', merges = false, client = undefined) => {
     lookAt(app);
     if (!merges) app.ui.lastApplied = manifest;
-    return answered(app, `${command || summary(manifest)}  # ${user}`, async () =>
-      answerLines(await app.api.apply(manifest, user, merges), manifest),
-    );
+    const work = async () => [
+      ...(client?.notes || []),
+      ...answerLines(await app.api.apply(manifest, user, merges), manifest),
+    ];
+    const shown = `${command || summary(manifest)}  # ${user}`;
+    return answered(app, shown, work, 'api', client?.steps);
   };
 }
 
@@ -80,14 +86,25 @@ export function commandActions(app, apply) {
     put(text);
   };
   /** @param {string} text @returns {Promise<Answer>} */
-  const run = (text) => {
+  const run = async (text) => {
     const line = text.trim();
     const now = app.context().clock;
     const namespace = app.meta.namespaces[ui.user] || 'default';
-    const command = commandOf(text, { state: app.history.head, now, namespace });
+    let command = commandOf(text, { state: app.history.head, now, namespace });
+    if (command.line) {
+      const { version } = app.meta;
+      try {
+        const { madeOf } = await import('../../core/commands/generators.js');
+        command = madeOf(command.line, { version, namespace });
+      } catch (error) {
+        return answered(app, line, () => Promise.reject(error)); // without a server
+      }
+    }
     switch (command.sort) {
       case 'manifest':
-        return apply(command.manifest || '', ui.user, command.manifest === text ? '' : line);
+        return command.manifest === text
+          ? apply(text, ui.user)
+          : apply(command.manifest || '', ui.user, line, false, command);
       case 'etcdctl':
         return etcdctl(app, line);
       case 'act': {
@@ -101,7 +118,8 @@ export function commandActions(app, apply) {
         });
       default: {
         const [first] = line.split('\n');
-        return answered(app, first, () => spoken(command, app.words()));
+        const said = () => spoken(command, app.words());
+        return answered(app, first, said, 'api', command.steps);
       }
     }
   };

@@ -15,6 +15,7 @@ import { readOnly } from '../kit/parts.js';
  * @property {'api'|'etcdctl'} sort
  * @property {import('../../core/commands/answers.js').Line[]} lines
  * @property {number} began    wall time in ms; 0 when it ended
+ * @property {import('../../core/commands/generators.js').Step[]} [steps]  of kubectl, until then
  * @property {Member[]} [members]  of etcd, then
  */
 /**
@@ -144,7 +145,7 @@ function examples({ words, act }) {
 /** @param {Context} ctx @param {Answer} answer */
 function answerView(ctx, answer) {
   const { words, player, state } = ctx;
-  const { id, command, sort, lines, began, members } = answer;
+  const { id, command, sort, lines, began, members, steps } = answer;
   const ms = began ? performance.now() - began : 0;
   const waits = began && sort === 'api' && (player.stopped || state.held);
   return h(
@@ -163,6 +164,7 @@ function answerView(ctx, answer) {
         ? h('div', null, h('button.link', { onClick: () => ctx.act.suggest(text) }, text))
         : h('div.out', { class: `${failed ? 'e' : ''} ${table ? 'is-table' : ''}` }, text),
     ),
+    steps ? stepsView(ctx, steps, !!began || lines.some(({ failed }) => failed)) : null,
     members?.length ? membersView(ctx, members) : null,
     waits || ms > SLOW_MS
       ? h(
@@ -174,6 +176,34 @@ function answerView(ctx, answer) {
             : words.t('commands.running', { n: Math.floor(ms / 1000) }),
         )
       : null,
+  );
+}
+
+/**
+ * What kubectl did, function by function; the last prints what was answered, if that is not bad.
+ * @param {Context} ctx @param {import('../../core/commands/generators.js').Step[]} steps
+ * @param {boolean} unprinted
+ */
+function stepsView({ words, meta }, steps, unprinted) {
+  const shown = unprinted && !steps.at(-1)?.failed ? steps.slice(0, -1) : steps;
+  return h(
+    'details.fold.client',
+    { key: 'steps' },
+    h('summary', null, words.t('run.steps', { version: meta.version })),
+    h(
+      'ol',
+      null,
+      shown.map(({ name, source, key, params, failed }) =>
+        h(
+          'li',
+          { key: name },
+          h('code', { title: source }, name),
+          ' ',
+          h('span', { class: failed ? 'e' : '' }, key ? words.t(key, params) : failed),
+          h('div.soft', null, source),
+        ),
+      ),
+    ),
   );
 }
 
