@@ -140,6 +140,12 @@ class Kubectl:
                 return said.out
             assert time.monotonic() < deadline, f"kubectl {' '.join(arguments)}: still {said}"
 
+    def until_nothing(self, *arguments: str) -> None:
+        """Ask until nothing is printed by a command that could be run."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while (said := self.run(*arguments)).out or said.code:
+            assert time.monotonic() < deadline, f"kubectl {' '.join(arguments)}: still {said}"
+
     def environment(self) -> dict[str, str]:
         return {
             **os.environ,

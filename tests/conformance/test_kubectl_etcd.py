@@ -158,7 +158,7 @@ def test_a_key_goes_with_its_lease(etcdctl: Etcdctl) -> None:
     lines = "set -- $(etcdctl lease grant 2); etcdctl put leased x --lease=$2; echo $2"
     put, lease = etcdctl.kubectl(*IN_POD, "sh", "-c", lines).split()
     assert put == "OK"
-    etcdctl.kubectl.until(lambda out: out == "", *IN_POD, "etcdctl", "get", "leased")
+    etcdctl.kubectl.until_nothing(*IN_POD, "etcdctl", "get", "leased")
     assert etcdctl("lease", "timetolive", lease) == f"lease {lease} already expired\n"
 
 

@@ -38,7 +38,7 @@ def test_rollout_status_waits_to_the_end(kubectl: Kubectl) -> None:
     for line in said[:-1]:
         assert line.startswith('Waiting for deployment "slow" rollout to finish: ')
     assert kubectl("delete", "deploy", "slow") == 'deployment.apps "slow" deleted\n'
-    kubectl.until(lambda out: out == "", "get", "pods", "-l", "app=slow")
+    kubectl.until_nothing("get", "pods", "-l", "app=slow")
 
 
 def test_get_pods_wide(kubectl: Kubectl, nginx: str) -> None:
@@ -268,7 +268,7 @@ def test_delete_takes_the_pods_along(kubectl: Kubectl, policy: str) -> None:
     assert said == f'deployment.apps "{policy}" deleted\n'
     if policy == "foreground":  # the owner goes last
         assert kubectl("get", "rs,pods", "-l", f"app={policy}") == ""
-    kubectl.until(lambda out: out == "", "get", "rs,pods", "-l", f"app={policy}")
+    kubectl.until_nothing("get", "rs,pods", "-l", f"app={policy}")
 
 
 def test_delete_orphans_keep_running(kubectl: Kubectl) -> None:
@@ -354,7 +354,7 @@ Session Affinity:         None
 
 def test_deleted_deployment_leaves_nothing(kubectl: Kubectl, nginx: str) -> None:
     assert kubectl("delete", "deployment", "nginx") == 'deployment.apps "nginx" deleted\n'
-    kubectl.until(lambda out: out == "", "get", "rs,pods", "-l", "app=nginx")
+    kubectl.until_nothing("get", "rs,pods", "-l", "app=nginx")
     said = kubectl.run("get", "deployments")
     assert said.err == "No resources found in workloads namespace.\n"
 
