@@ -119,7 +119,7 @@ test('what is wrong in a line is told in the words of kubectl', () => {
 
 test('run with the flags of old is refused, and told what makes a Deployment', () => {
   const line = read('kubectl run --image=docker.io/library/nginx:1.8 --replicas=3 -n shop');
-  assert.equal(line.text, 'error: unknown flag: --replicas');
+  assert.equal(line.text, "error: unknown flag: --replicas\nSee 'kubectl run --help' for usage.");
   assert.equal(line.key, 'commands.formerly');
   const made = JSON.parse(read(line.instead || '').manifest || '');
   assert.deepEqual([made.kind, made.metadata.name], ['Deployment', 'nginx']);

@@ -176,7 +176,7 @@ function formerly(flag, words, flags) {
   const where = namespace ? ` --namespace=${namespace}` : '';
   const instead = `kubectl create deployment ${name} --image=${image} --replicas=${replicas}`;
   return {
-    ...failed(`error: unknown flag: --${flag}`),
+    ...failed(`error: unknown flag: --${flag}\nSee 'kubectl run --help' for usage.`),
     key: 'commands.formerly',
     instead: `${instead}${where}`,
   };

@@ -188,7 +188,7 @@ function stepsView({ words, meta }, steps, unprinted) {
   const shown = unprinted && !steps.at(-1)?.failed ? steps.slice(0, -1) : steps;
   return h(
     'details.fold.client',
-    { key: 'steps' },
+    { key: 'steps', onToggle: bringIntoView },
     h('summary', null, words.t('run.steps', { version: meta.version })),
     h(
       'ol',
@@ -205,6 +205,11 @@ function stepsView({ words, meta }, steps, unprinted) {
       ),
     ),
   );
+}
+
+/** What was opened is seen from its begin, also where there is little room. */
+function bringIntoView(/** @type {{target: HTMLDetailsElement}} */ { target }) {
+  if (target.open) target.scrollIntoView();
 }
 
 /** An answer that has tables, in a room where they can be read. @param {Context} ctx */
