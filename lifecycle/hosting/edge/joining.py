@@ -38,7 +38,7 @@ _DEFAULT = re.compile(r"export\s+default(?![\w$])\s*(?!(?:async|function|class)(
 _LISTED = re.compile(rf"export\s*{_NAMES}\s?;")
 _NAME = re.compile(r"([\w$]+)(?:\s+as\s+([\w$]+))?")
 _LOADED = re.compile(_QUOTED)
-_OURS = re.compile(r"\$(?:module\d|default(?![\w$]))")
+_OURS = re.compile(r"\$(?:m\d|default(?![\w$]))")
 _SHEET_PART = re.compile(
     r"(?P<gap>(?:[ \t\r\n]+|/\*.*?\*/)+)"
     r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[^ \t\r\n'\"/]+|/",
@@ -158,7 +158,7 @@ class _Join:
             for match, other in zip(loads, later, strict=True)
         ]
         source.text = _edited(source.text, edits)
-        variable = f"$module{len(self._modules)}"
+        variable = f"$m{len(self._modules)}"
         self._modules[self._under_way.pop()] = _Module(variable, source, exports)
 
     def _add_later(self, name: str) -> None:
