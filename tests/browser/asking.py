@@ -76,6 +76,11 @@ def until(true: Callable[[], Any]) -> Any:
 def run(demo: Demo, name: str, replicas: int = 3) -> None:
     """Create a Deployment and wait until its pods are ready."""
     assert apply(demo, deployment(name, replicas))[0]["code"] == 201
+    until_ready(demo, name, replicas)
+
+
+def until_ready(demo: Demo, name: str, replicas: int) -> None:
+    """Wait until so many pods of a Deployment are ready."""
     until(
         lambda: (
             objects(demo, "deployments")[name].get("status", {}).get("readyReplicas") == replicas

@@ -24,7 +24,8 @@ test('the Deployment generator is the one of the release', () => {
   const of = (/** @type {string} */ version) => {
     const line = run(`nginx ${NGINX} --replicas=3`, version);
     const { apiVersion, kind, spec } = objectOf(line);
-    return [stepOf(line, 'GeneratorFn')?.params?.generator, apiVersion, kind, spec.replicas];
+    const step = stepOf(line, 'GeneratorFn') || stepOf(line, 'Factory.Generators');
+    return [step?.params?.generator, apiVersion, kind, spec.replicas];
   };
   for (const version of ['1.8', '1.10'])
     assert.deepEqual(of(version), ['deployment/v1beta1', 'extensions/v1beta1', 'Deployment', 3]);
@@ -129,7 +130,8 @@ test('the functions of 1.21 stand in their order, each with its file', () => {
     steps.map(({ name, source }) => [name, source]),
     [
       ['NewKubectlCommand', `${kubectl}/cmd/cmd.go`],
-      ['NewMatchVersionFlags, NewFactory', `${kubectl}/cmd/util/factory_client_access.go`],
+      ['NewMatchVersionFlags', `${kubectl}/cmd/util/kubectl_match_version.go`],
+      ['NewFactory', `${kubectl}/cmd/util/factory_client_access.go`],
       ['NewCmdRun', `${kubectl}/cmd/run/run.go`],
       ['Complete', `${kubectl}/cmd/run/run.go`],
       ['Run', `${kubectl}/cmd/run/run.go`],
@@ -141,7 +143,20 @@ test('the functions of 1.21 stand in their order, each with its file', () => {
       ['PrintObj', `${kubectl}/cmd/run/run.go`],
     ],
   );
-  assert.equal(steps[8].params?.path, '/api/v1/namespaces/student/pods');
+  assert.equal(steps[9].params?.path, '/api/v1/namespaces/student/pods');
+});
+
+test('the functions of 1.10 have the names that they had then', () => {
+  const { steps = [] } = run(`nginx ${NGINX}`, '1.10');
+  assert.deepEqual(
+    steps.map(({ name, source }) => `${name} ${source.replace('pkg/kubectl/', '')}`),
+    [
+      'NewKubectlCommand cmd/cmd.go', 'NewFactory cmd/util/factory.go', 'NewCmdRun cmd/run.go',
+      'RunRun cmd/run.go', 'Factory.Generators cmd/run.go', 'createGeneratedObject cmd/run.go',
+      'Generate run.go', 'Factory.Object cmd/util/factory_object_mapping.go',
+      'Helper.Create resource/helper.go', 'PrintSuccess cmd/run.go',
+    ],
+  );
 });
 
 test('what a step found is told in both languages, for every release', () => {

@@ -36,7 +36,10 @@ import { kindOf, objectKey, pluralOf } from '../trace/records.js';
  * @property {string} output
  */
 /** @typedef {{words: string[], flags: Record<string, string>}} Parsed */
-/** @typedef {Parsed & {verb: string}} Line  whose words do not have the verb */
+/**
+ * @typedef {Parsed & {verb: string, refused: (own: string[]) => Command|null}} Line  whose words do
+ *   not have the verb; refused: why its flags are not taken, of which these are the verb's own
+ */
 /**
  * @typedef {Object} Known
  * @property {State} state
@@ -103,21 +106,31 @@ function kubectl(line, known) {
   if (['f', 'filename'].some((name) => name in flags)) return none('commands.file');
   if (!verb) return none(READS.includes(words[0]) ? 'commands.read' : 'commands.kubectl');
   const rest = { words: words.slice(verb.split(' ').length), flags };
-  if (verb === 'run') return { sort: 'made', line: { verb, ...rest } };
-  const allowed = [...KNOWN[/** @type {keyof typeof KNOWN} */ (verb)], 'namespace'];
-  const strange = Object.keys(flags).some((name) => !allowed.includes(name));
-  if (strange)
+  const refused = (/** @type {string[]} */ own) => refusedFlags(verb, flags, own);
+  const made = /** @type {Command} */ ({ sort: 'made', line: { verb, ...rest, refused } });
+  if (verb === 'run') return made;
+  const wrong = refused(KNOWN[/** @type {keyof typeof KNOWN} */ (verb)]);
+  if (wrong) return wrong;
+  if (verb === 'get') return read(rest.words, flags);
+  return verb === 'create deployment' ? made : acted(verb, rest, known);
+}
+
+/**
+ * Why flags are not taken, of which a verb has these besides the namespace.
+ * @param {string} verb @param {Record<string, string>} flags @param {string[]} own
+ * @returns {Command|null}
+ */
+function refusedFlags(verb, flags, own) {
+  const allowed = [...own, 'namespace'];
+  if (Object.keys(flags).some((name) => !allowed.includes(name)))
     return none('commands.flags', {
       line: `kubectl ${verb}`,
       flags: allowed.map((name) => `--${name}`).join(', '),
     });
-  if (verb === 'get') return read(words.slice(1), flags);
   const { replicas = '' } = flags;
-  if (replicas && !/^\d+$/.test(replicas))
-    return failed(`error: invalid argument "${replicas}" for "--replicas" flag: invalid syntax`);
-  return verb === 'create deployment'
-    ? { sort: 'made', line: { verb, ...rest } }
-    : acted(verb, rest, known);
+  return replicas && !/^\d+$/.test(replicas)
+    ? failed(`error: invalid argument "${replicas}" for "--replicas" flag: invalid syntax`)
+    : null;
 }
 
 /**

@@ -8,7 +8,6 @@
  * Upstream: cmd/run/run.go and generate/versioned/{generator,run}.go of kubectl, which moved twice.
  */
 
-/** @typedef {import('./answers.js').Line} Line */
 /** @typedef {import('./commands.js').Command} Command */
 /**
  * @typedef {Object} Step  one function of kubectl
@@ -31,8 +30,8 @@ const IDLE = ['replicas', 'generator'];
 /** Flags by which kubectl run made Deployments and more: gone since 1.21. */
 const FORMER = [...IDLE, 'schedule', 'service-generator', 'service-overrides'];
 
-/** What each generator makes, and the first minor release that has it. */
 /** @typedef {{since: number, apiVersion: string, kind: string}} Kind */
+/** What each generator makes, and the first minor release that has it. */
 const GENERATORS = /** @type {Record<string, Kind>} */ ({
   'run/v1': { since: 0, apiVersion: 'v1', kind: 'ReplicationController' },
   [RUN_POD]: { since: 0, apiVersion: 'v1', kind: 'Pod' },
@@ -56,22 +55,13 @@ const IMAGE = new RegExp(
  * @param {{version: string, namespace: string}} known
  * @returns {Command}
  */
-export function madeOf({ verb, words, flags }, { version, namespace }) {
+export function madeOf({ verb, words, flags, refused }, { version, namespace }) {
   const minor = Number(version.split('.')[1]);
   if (verb !== 'run') return deployment({ words, flags }, minor);
-  const taken = ['image', 'restart', ...(minor <= TAKES_UNTIL ? IDLE : []), 'namespace'];
-  const strange = Object.keys(flags).filter((name) => !taken.includes(name));
-  const former = FORMER.find((name) => strange.includes(name));
-  if (former && minor > TAKES_UNTIL) return formerly(former, words, flags);
-  if (strange.length) {
-    const params = { line: 'kubectl run', flags: taken.map((name) => `--${name}`).join(', ') };
-    return { sort: 'none', key: 'commands.flags', params };
-  }
-  const { replicas = '' } = flags;
-  if (replicas && !/^\d+$/.test(replicas)) {
-    return failed(`error: invalid argument "${replicas}" for "--replicas" flag: invalid syntax`);
-  }
-  return run({ words, flags }, minor, namespace);
+  const former = minor > TAKES_UNTIL && FORMER.find((name) => name in flags);
+  if (former) return formerly(former, words, flags);
+  const taken = ['image', 'restart', ...(minor <= TAKES_UNTIL ? IDLE : [])];
+  return refused(taken) || run({ words, flags }, minor, namespace);
 }
 
 /**
@@ -80,20 +70,19 @@ export function madeOf({ verb, words, flags }, { version, namespace }) {
  */
 function run({ words, flags }, minor, namespace) {
   const files = filesOf(minor);
+  const old = minor < 11; // its functions have other names
   /** @type {Step[]} */ const steps = [
     { name: 'NewKubectlCommand', source: files.cmd },
-    {
-      name: minor < 11 ? 'NewFactory' : 'NewMatchVersionFlags, NewFactory',
-      source: files.factory,
-    },
+    ...(old ? [] : [{ name: 'NewMatchVersionFlags', source: files.match }]),
+    { name: 'NewFactory', source: files.factory },
     { name: 'NewCmdRun', source: files.run },
-    ...(minor > 10 ? [{ name: 'Complete', source: files.run }] : []),
+    ...(old ? [] : [{ name: 'Complete', source: files.run }]),
   ];
   const chooses = minor <= CHOOSES_UNTIL;
   const restart = flags.restart || POLICIES[0];
   const replicas = Number((chooses && flags.replicas) || 1);
   const wrong = wrongIn(words, flags, { restart, replicas }, minor);
-  /** @type {Step} */ const checked = { name: 'Run', source: files.run };
+  /** @type {Step} */ const checked = { name: old ? 'RunRun' : 'Run', source: files.run };
   if (wrong) return stopped(wrong, [...steps, checked]);
   const [name, ...args] = words;
   const { image } = flags;
@@ -102,7 +91,8 @@ function run({ words, flags }, minor, namespace) {
 
   const generator = generatorOf(chooses ? flags.generator : '', restart, minor);
   const kinds = GENERATORS[generator.name];
-  /** @type {Step} */ const choice = { name: 'GeneratorFn', source: files.run };
+  const chosenBy = old ? 'Factory.Generators' : 'GeneratorFn';
+  /** @type {Step} */ const choice = { name: chosenBy, source: files.run };
   steps.push(choice);
   if (!kinds || kinds.since > minor)
     return stopped(usage(`generator "${generator.name}" not found`, minor), steps);
@@ -120,13 +110,13 @@ function run({ words, flags }, minor, namespace) {
     { name: 'createGeneratedObject', source: files.run },
     { name: 'Generate', source: files.generate, key: 'run.made', params: { kind, apiVersion } },
     {
-      name: minor < 11 ? 'Factory.Object' : 'ToRESTMapper',
+      name: old ? 'Factory.Object' : 'ToRESTMapper',
       source: files.mapper,
       key: 'run.mapped',
       params: { kind, path },
     },
     { name: 'Helper.Create', source: files.helper },
-    { name: minor < 11 ? 'PrintSuccess' : 'PrintObj', source: files.run },
+    { name: old ? 'PrintSuccess' : 'PrintObj', source: files.run },
   );
   return {
     sort: 'manifest',
@@ -273,7 +263,8 @@ function filesOf(minor) {
   const old = minor < 13;
   return {
     cmd: minor < 20 ? 'pkg/kubectl/cmd/cmd.go' : `${kubectl}/cmd/cmd.go`,
-    factory: `${kubectl}/cmd/util/factory_client_access.go`,
+    match: `${kubectl}/cmd/util/kubectl_match_version.go`,
+    factory: `${kubectl}/cmd/util/factory${minor < 11 ? '' : '_client_access'}.go`,
     run: old ? 'pkg/kubectl/cmd/run.go' : `${kubectl}/cmd/run/run.go`,
     generate: old ? 'pkg/kubectl/run.go' : `${kubectl}/generate/versioned/run.go`,
     mapper:

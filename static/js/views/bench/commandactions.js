@@ -56,7 +56,7 @@ export function lookAt(/** @type {App} */ app) {
 
 /** Sends a manifest, and shows what is answered. @param {App} app @returns {Apply} */
 export function applying(app) {
-  return (manifest, user, command = '', merges = false, client = undefined) => {
+  return (manifest, user, command = '', merges = false, client) => {
     lookAt(app);
     if (!merges) app.ui.lastApplied = manifest;
     const work = async () => [

@@ -197,7 +197,7 @@ function stepsView({ words, meta }, steps, unprinted) {
         h(
           'li',
           { key: name },
-          h('code', { title: source }, name),
+          h('code', null, name),
           ' ',
           h('span', { class: failed ? 'e' : '' }, key ? words.t(key, params) : failed),
           h('div.soft', null, source),
