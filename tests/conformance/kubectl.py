@@ -133,17 +133,18 @@ class Kubectl:
 
     def until(self, true: Callable[[str], Any], *arguments: str) -> str:
         """Ask until what is printed is as wanted."""
-        deadline = time.monotonic() + WAIT_SECONDS
-        while True:
-            said = self.run(*arguments)
-            if true(said.out):
-                return said.out
-            assert time.monotonic() < deadline, f"kubectl {' '.join(arguments)}: still {said}"
+        return self._until(lambda said: true(said.out), *arguments)
 
     def until_nothing(self, *arguments: str) -> None:
         """Ask until nothing is printed by a command that could be run."""
+        self._until(lambda said: not said.out and said.code == 0, *arguments)
+
+    def _until(self, true: Callable[[Said], Any], *arguments: str) -> str:
         deadline = time.monotonic() + WAIT_SECONDS
-        while (said := self.run(*arguments)).out or said.code:
+        while True:
+            said = self.run(*arguments)
+            if true(said):
+                return said.out
             assert time.monotonic() < deadline, f"kubectl {' '.join(arguments)}: still {said}"
 
     def environment(self) -> dict[str, str]:

@@ -26,6 +26,6 @@ def test_an_answer_is_framed_by_nobody_and_is_what_it_says_it_is(
 
 def test_no_middleware_takes_a_request_into_another_thread() -> None:
     given = [import_string(path) for path in settings.MIDDLEWARE]
-    assert [
-        one for one in given if isinstance(one, type) and issubclass(one, MiddlewareMixin)
-    ] == []
+    assert given and all(middleware.async_capable for middleware in given)
+    hooks = [one for one in given if isinstance(one, type) and issubclass(one, MiddlewareMixin)]
+    assert hooks == []
