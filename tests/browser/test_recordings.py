@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ def test_a_recording_is_saved_replayed_to_its_end_and_left(look: Look, demo: Dem
     sight.page.route("**/viz/v1/traces", late)
     sight.button("Save this one").click()
     expect(sight.button("Saving…")).to_have_attribute("aria-disabled", "true")
-    waiting[0].continue_()
+    # the handler runs while Playwright waits for the page
+    (route,) = asking.until(lambda: waiting if sight.until("() => true") else [])
+    route.continue_()
     row = dialog(sight).get_by_role("listitem").filter(has_text="my lesson")
     expect(row).to_be_visible()
     before = asking.state(demo)
@@ -154,12 +157,15 @@ def test_who_only_watches_plays_a_file_of_their_own_up_to_where_it_was_cut(
 
     sight.says(sight.moment, "recording")
     expect(dialog(sight)).to_have_count(0)
-    last = int(str(sight.page.get_by_role("slider").get_attribute("aria-valuemax")))
-    assert 0 < last < saved["last"]
     sight.press("l")
     sight.says(sight.moment, "the file was cut here")
-    told = f"The file was cut here, at record {last:,} of {saved['last']:,}."
+    told = re.compile(rf"The file was cut here, at record ([\d,]+) of {saved['last']:,}\.")
     sight.says(sight.page.locator(".tape"), told)
+    found = told.search(sight.page.locator(".tape").inner_text())
+    assert found
+    last = int(found[1].replace(",", ""))
+    assert 0 < last < saved["last"]
+    expect(sight.page.get_by_role("slider")).to_have_attribute("aria-valuemax", str(last))
     sight.close()
 
 
