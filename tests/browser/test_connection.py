@@ -40,9 +40,10 @@ def test_the_worker_dies_and_is_started_again(chromium: Browser, tmp_path: Path)
         sight = Sight(chromium, demo.endpoints["page"], expects=f"{LOST}|status of 50[0-9]")
         expect(sight.page.get_by_title("Deployment before")).to_be_visible()
 
-        os.kill(worker_of(demo), signal.SIGKILL)
+        killed = worker_of(demo)
+        os.kill(killed, signal.SIGKILL)
 
-        asking.until(lambda: revived(demo))
+        asking.until(lambda: worker_of(demo) != killed and revived(demo))
         asking.run(demo, "after", 1)
         assert_back(sight, demo, "after")
         sight.close()
