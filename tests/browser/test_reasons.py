@@ -12,7 +12,7 @@ from lifecycle import catalog
 from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import Demo
 
 ADMISSION = "admissionregistration.k8s.io"
@@ -46,6 +46,7 @@ DEFINITION = {
         }],
     },
 }  # fmt: skip
+CRD = "crd/crontabs.stable.example.com"
 CRONTAB = {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "mine"}}
 
 
@@ -140,7 +141,7 @@ def test_a_custom_object_stands_among_the_objects_with_its_kind(
     look: Look, demo: Demo, kubectl: Kubectl
 ) -> None:
     kubectl("create", "-f", "-", given=json.dumps(DEFINITION))
-    kubectl("wait", "--for=condition=Established", "crd/crontabs.stable.example.com")
+    kubectl("wait", "--for=condition=Established", CRD, PATIENTLY)
     kubectl("create", "-f", "-", given=json.dumps(CRONTAB))
     sight = look()
 
