@@ -73,9 +73,9 @@ def nobody(demo: Demo, kubectl: Kubectl) -> Iterator[None]:
 
 
 def scale(demo: Demo, kubectl: Kubectl, replicas: int) -> None:
-    """Until the service has exactly these pods."""
+    """Until the service has exactly these pods, and kube-proxy has written so on each node."""
     kubectl("scale", "deployment", "web", f"--replicas={replicas}")
-    asking.until(lambda: len(addresses(demo)) == replicas)
+    asking.until(lambda: len(addresses(demo)) == replicas and served(demo) == {replicas})
 
 
 def test_endpoints_are_discs_and_one_leaves_with_its_pod(
@@ -246,6 +246,12 @@ def slice_of(demo: Demo) -> dict[str, Any]:
 
 def addresses(demo: Demo) -> set[str]:
     return {endpoint["addresses"][0] for endpoint in slice_of(demo).get("endpoints") or []}
+
+
+def served(demo: Demo) -> set[int]:
+    """To how many endpoints the rules of kube-proxy lead, on any node."""
+    rules = json.loads(demo.get(f"{asking.CLUSTER}/services/default/web/rules").read())
+    return {one["text"].count("DNAT") for one in rules["texts"]}
 
 
 def discs(sight: Sight) -> set[str]:
