@@ -161,10 +161,11 @@ class Sight:
     def back_to(self, part: str) -> None:
         """Back, hop by hop and request by request, until that part is seen.
 
-        How far that is depends on what the cluster's components have asked for since.
+        How far that is depends on what the cluster's components have asked for since. What is seen
+        of a cluster that goes on counts for nothing, as it is something else in a moment.
         """
         for _ in range(400):
-            if self.page.locator(part).count():
+            if self.page.locator(f"body.is-past {part}").count():
                 return
             self.press("Shift+ArrowLeft", "ArrowLeft")
             self.settle()
