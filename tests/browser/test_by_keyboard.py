@@ -67,8 +67,9 @@ def test_what_comes_soon_after_another_sentence_is_spoken_though_nothing_is_draw
 ) -> None:
     asking.control(demo, action="pause")
     sight = look(COMPACT)
-    sight.page.evaluate("window.requestAnimationFrame = () => 0")
     spoken = sight.page.get_by_role("status").last
+    sight.says(spoken, first_sentence(sight))  # what it arrived with may be said a moment later
+    sight.page.evaluate("window.requestAnimationFrame = () => 0")
     before = spoken.inner_text()
     gate = sight.gate("authorization").get_by_role("button").first
     gate.focus()
