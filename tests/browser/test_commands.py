@@ -75,6 +75,7 @@ def test_what_cannot_be_sent_says_why_and_stays_to_be_mended(look: Look) -> None
     sight.says(newest(sight), "There is nothing to send.")
     for line in ("hello", "kubectl attach web"):
         enter(sight, line)
+        sight.says(newest(sight), line)
         sight.says(newest(sight), "create deployment, run, scale, rollout restart")
         expect(field(sight)).to_have_value(line)
     enter(sight, "kubectl describe pods")
