@@ -2,9 +2,9 @@
 
 Each module keeps its lines and a scope of its own: it becomes a block that ends by naming what it
 exports, behind the blocks of what it imports. Comments and blank space are left out; a source map
-leads back to file and line. What is loaded later, by import('...'), is joined by itself. What the
-page's modules do not do is refused: to export what changes, to import in a circle, to import what
-is loaded later as well.
+leads back to file and line. What is loaded later, by import('...'), is joined by itself; modules of
+the page that it imports are handed to it in a global object. What the page's modules do not do is
+refused: to export what changes, to import in a circle, to import what is loaded later as well.
 
 Follows ECMA-262 section 16.2 (modules) and ECMA-426 (source maps).
 """
@@ -38,7 +38,7 @@ _DEFAULT = re.compile(r"export\s+default(?![\w$])\s*(?!(?:async|function|class)(
 _LISTED = re.compile(rf"export\s*{_NAMES}\s?;")
 _NAME = re.compile(r"([\w$]+)(?:\s+as\s+([\w$]+))?")
 _LOADED = re.compile(_QUOTED)
-_OURS = re.compile(r"\$(?:m\d|default(?![\w$]))")
+_OURS = re.compile(r"\$(?:m\d|(?:default|shared)(?![\w$]))")
 _SHEET_PART = re.compile(
     r"(?P<gap>(?:[ \t\r\n]+|/\*.*?\*/)+)"
     r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[^ \t\r\n'\"/]+|/",
@@ -84,12 +84,15 @@ class _Module(msgspec.Struct):
     variable: str
     source: scripts.Source
     exports: dict[str, str]  # what is called so outside is called so inside
+    edits: list[Edit]
+    loads: list[tuple[re.Match[str], str]]  # what it loads later: where it says so, its name
+    is_shared: bool = False  # imported by what is loaded later
 
 
 def script(root: Path, name: str, address: Address) -> dict[str, Script]:
     """Joins the module of that name below `root` and all that it imports. What is loaded later is
     in the answer, too, by its name. Raises Unreadable."""
-    return _Join(root, address).join(name)
+    return _Join(root, address, {}).join(name)
 
 
 def sheet(root: Path, name: str) -> str:
@@ -111,9 +114,12 @@ def _sheet_parts(text: str) -> Iterator[str]:
 
 
 class _Join:
-    def __init__(self, root: Path, address: Address) -> None:
+    """One script. `page` has the modules of the page when this is loaded later than they are."""
+
+    def __init__(self, root: Path, address: Address, page: dict[str, _Module]) -> None:
         self._root = root
         self._address = address
+        self._page = page
         self._modules: dict[str, _Module] = {}  # each behind those it imports
         self._under_way: list[str] = []
         self._later: dict[str, Script] = {}
@@ -121,17 +127,21 @@ class _Join:
 
     def join(self, name: str) -> dict[str, Script]:
         self._add(name)
-        if shared := self._of_later & {*self._modules}:
-            raise Unreadable(f"{min(shared)} is imported, and loaded later as well")
-        parts = []
         for module in self._modules.values():
-            parts += [f"let {module.variable};{{", module.source.text, f";{_ending(module)}}}"]
+            for _, other in module.loads:
+                self._add_later(other)
+        shares = any(module.is_shared for module in self._modules.values())
+        parts, begin = [], "globalThis.$shared={};" if shares else ""
+        for module in self._modules.values():
+            text = self._text(module)
+            parts += [f"{begin}let {module.variable};{{", text, f";{_ending(module)}}}"]
+            begin = ""
         sources = [(each, module.source) for each, module in self._modules.items()]
         parts += [_outside(self._modules[name]), f"//# sourceMappingURL={_last(name)}.map\n"]
         return {**self._later, name: Script("\n".join(parts), sources)}
 
     def _add(self, name: str) -> None:
-        if name in self._modules:
+        if name in self._modules or name in self._page:
             return
         if name in self._under_way:
             raise Unreadable(f"{name} imports itself, by way of {self._under_way[-1]}")
@@ -146,36 +156,51 @@ class _Join:
             later = [_beside(name, match.group()) for match in loads]
         for other in needs:
             self._add(other)
-        for other in later:
-            self._add_later(other)
         with _naming(name):
             edits += [
                 _edit(match, self._bind(match, other))
                 for match, other in zip(imports, needs, strict=True)
             ]
-        edits += [
-            _edit(match, f"'{self._address(other, self._later[other].text)}'")
-            for match, other in zip(loads, later, strict=True)
-        ]
-        source.text = _edited(source.text, edits)
         variable = f"$m{len(self._modules)}"
-        self._modules[self._under_way.pop()] = _Module(variable, source, exports)
+        module = _Module(variable, source, exports, edits, [*zip(loads, later, strict=True)])
+        self._modules[self._under_way.pop()] = module
 
     def _add_later(self, name: str) -> None:
-        if name not in self._later:
-            join = _Join(self._root, self._address)
-            self._later.update(join.join(name))
-            self._of_later |= {*join._modules} | join._of_later
+        page = self._page or self._modules
+        if name in page:
+            raise Unreadable(f"{name} is imported, and loaded later as well")
+        if name in self._later:
+            return
+        join = _Join(self._root, self._address, page)
+        self._later.update(join.join(name))
+        if twice := (self._of_later | {*self._modules}) & {*join._modules}:
+            raise Unreadable(f"{min(twice)} is loaded later with {name}, and with another")
+        self._of_later |= {*join._modules} | join._of_later
+
+    def _text(self, module: _Module) -> str:
+        """Returns what the module becomes, once it is known where the others are."""
+        edits = [
+            _edit(match, f"'{self._address(other, self._later[other].text)}'")
+            for match, other in module.loads
+        ]
+        module.source.text = _edited(module.source.text, module.edits + edits)
+        return module.source.text
 
     def _bind(self, match: re.Match[str], other: str) -> str:
         """Returns what stands for that import."""
-        module = self._modules[other]
+        if other in self._page:
+            module = self._page[other]
+            module.is_shared = True
+            variable = f"$shared.{module.variable}"
+        else:
+            module = self._modules[other]
+            variable = module.variable
         if match["all"]:
-            return f"const {match['all']}={module.variable};"
+            return f"const {match['all']}={variable};"
         names = {"default": match["default"]} if match["default"] else _names(match["names"] or "")
         if missing := names.keys() - module.exports.keys():
             raise Unreadable(f"{other} does not export {min(missing)}")
-        return f"const {{{_pairs(names)}}}={module.variable};" if names else ""
+        return f"const {{{_pairs(names)}}}={variable};" if names else ""
 
 
 @contextlib.contextmanager
@@ -241,7 +266,8 @@ def _pairs(names: dict[str, str]) -> str:
 
 
 def _ending(module: _Module) -> str:
-    return f"{module.variable}={{{_pairs(module.exports)}}}"
+    shared = f"$shared.{module.variable}=" if module.is_shared else ""
+    return f"{module.variable}={shared}{{{_pairs(module.exports)}}}"
 
 
 def _outside(module: _Module) -> str:

@@ -50,12 +50,14 @@ MODULES = {
         export async function* never() { yield /[`'"]/g.exec('`'); }
     """,
     "later/words.js": """import words from './table.js';
-        export const told = { ...words };
+        import { one, Late as Imported } from '../two.js';
+        import * as all from '../one/all.js';
+        export const told = { ...words, one, all: all.hidden(), late: new Imported().name };
     """,
     "later/table.js": "export default { hello: 'world' };\n",
 }
 TOLD = """all is run
-{ import: 3 } 6 all late 3 main { hello: 'world' }
+{ import: 3 } 6 all late 3 main { hello: 'world', one: 3, all: 'all', late: 'late' }
 undefined a // b
               3 /* d */
 """
@@ -86,7 +88,16 @@ def test_joined_modules_do_what_they_do_one_by_one(tmp_path: Path) -> None:
         ({"two.js": "const $m3 = 1;"}, "two.js: a name that is used here is ours"),
         ({"two.js": "const a = '"}, "two.js: line 1"),
         ({"two.js": "const a = (b) => import(b);"}, "two.js: line 1: import() of a name"),
-        ({"later/words.js": "import '../two.js';"}, "two.js is imported, and loaded later as well"),
+        (
+            {"main.js": "import './later/table.js';import('./later/table.js');"},
+            "later/table.js is imported, and loaded later as well",
+        ),
+        ({"later/words.js": "import { two } from '../two.js';"}, "later/words.js: two.js does not"),
+        (
+            {"one/all.js": "import('../later/2.js');", "later/2.js": "import './table.js';"},
+            "later/table.js is loaded later with later/words.js, and with another",
+        ),
+        ({"later/words.js": "const $shared = 1;"}, "later/words.js: a name that is used here"),
     ],
 )
 def test_what_the_page_does_not_do_is_refused_with_file_and_reason(
