@@ -10,7 +10,6 @@ import { explanationOf } from '../kit/explanation.js';
 import { narrate } from './narrator.js';
 import { renderBar } from './bar.js';
 import { renderBench } from '../bench/bench.js';
-import { renderDialogs } from './dialogs.js';
 import { renderInspector } from '../inspector/inspector.js';
 import { renderMap } from '../map/map.js';
 import { renderTimeline, roomOf } from '../time/timeline.js';
@@ -42,6 +41,8 @@ export class Drawing {
     // the axis is drawn for the room it has, which what stands above it may change
     this._observer = new ResizeObserver(() => app.changed());
     /** @type {Element|null} */ this._plot = null;
+    /** @type {typeof import('./dialogs.js')|null|undefined} loaded when the first is opened */
+    this._dialogs = undefined;
   }
 
   /**
@@ -137,10 +138,29 @@ export class Drawing {
       () => {
         renderTimeline(hosts.timeline, context);
         this._seeRoom(hosts.timeline.querySelector('.plot'));
-        renderDialogs(hosts.dialogs, context);
+        this._drawDialogs(context);
         this._tell(context, explanation);
       },
     ];
+  }
+
+  /** @param {Context} context */
+  _drawDialogs(context) {
+    const { app } = this;
+    if (this._dialogs) return this._dialogs.renderDialogs(app.hosts.dialogs, context);
+    if (this._dialogs === null || !context.ui.dialog) return undefined;
+    this._dialogs = null; // is under way
+    return import('./dialogs.js').then(
+      (dialogs) => {
+        this._dialogs = dialogs;
+        app.draw();
+      },
+      (error) => {
+        this._dialogs = undefined;
+        context.ui.dialog = '';
+        app.failed(error);
+      },
+    );
   }
 
   /** @param {Element|null} plot */
