@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import REAL, Demo
 
 FLAGS = (
@@ -52,4 +52,4 @@ def test_a_pod_is_listed_once_its_initializer_took_its_name_away(
         assert pod["metadata"]["initializers"]["pending"] == [{"name": "podimage.example.com"}]
         kubectl("patch", "pod", "web", "--type=json", "-p", TURN)
         assert kubectl("get", "pods", "-o", "name") == "pod/web\n"
-        kubectl("wait", "--for=condition=Ready", "pod/web")
+        kubectl("wait", "--for=condition=Ready", "pod/web", PATIENTLY)

@@ -278,7 +278,7 @@ class Run:
     def _replayed(self, last: int) -> list[Event]:
         """The same changes, asked for at once."""
         events = []
-        for event in self._stream(self.first, 5):
+        for event in self._stream(self.first, WAIT_SECONDS):
             if event.type != "BOOKMARK":
                 events.append(event)
             if event.revision >= last:

@@ -17,7 +17,7 @@ import yaml
 
 from lifecycle.hosting import backup
 from tests.conformance import kubectl as kubectls
-from tests.conformance.kubectl import Kubectl
+from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo, wait_for_end
 
 SECOND = 1_000_000  # of virtual time
@@ -86,11 +86,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         admin = Kubectl(kubectls.newest(), demo.data_dir, demo.data_dir)
         uploaded = ("get", "configmap", "kubeadm-config", "--ignore-not-found", "-o", "name")
         admin.until(bool, "-n", "kube-system", *uploaded)
-        admin("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
+        admin("-n", "kube-system", "rollout", "status", "deployment/coredns", PATIENTLY)
         admin("create", "deployment", "web", "--image=nginx", "--replicas=2")
-        admin("rollout", "status", "deployment/web", "--timeout=60s")
+        admin("rollout", "status", "deployment/web", PATIENTLY)
         admin("create", "deployment", "one", "--image=nginx")
-        admin("rollout", "status", "deployment/one", "--timeout=60s")
+        admin("rollout", "status", "deployment/one", PATIENTLY)
         begun = control(demo, "demo", "speed", speed=20)["now"]
         until(lambda: get(demo, "demo")["now"] > begun + 12 * SECOND)
         control(demo, "demo", "pause")
@@ -267,7 +267,7 @@ def test_the_real_kubectl_changes_a_fork_and_nothing_else(demo: Demo, tmp_path: 
     assert not [record for record in begun if record["kind"] in ("work", "done")]
     control(demo, name, "resume")
     kubectl("scale", "deployment/web", "--replicas=3")
-    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    kubectl("rollout", "status", "deployment/web", PATIENTLY)
     assert len(kubectl("get", "pods", "-l", "app=web", "-o", "name").split()) == 3
     keys = get(demo, "demo/objects?prefix=/registry/configmaps/default/")["objects"]
     assert "/registry/configmaps/default/only-here" not in keys

@@ -43,7 +43,7 @@ async function refused(code, call) {
 
 /** @param {() => Promise<boolean>} is */
 async function until(is) {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 180_000;
   while (!(await is())) {
     if (Date.now() > end) throw new Error("it did not come to be");
     await new Promise((go) => setTimeout(go, 50));
