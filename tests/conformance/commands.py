@@ -165,7 +165,8 @@ ROWS: tuple[Row, ...] = (
         since=(1, 24),
     ),
     Row("label", "label pod one tier=fe", r"pod/one labeled"),
-    Row("label all", "label pods --all x=y --overwrite", r"pod/one labeled"),
+    # of what stays: a pod of the rollout may go between the list and its label
+    Row("label all", "label cm --all x=y --overwrite", r"configmap/cm1 labeled"),
     Row("annotate", "annotate pod one note=hi", r"pod/one annotate"),
     Row("label off", "label pod one tier-", r"pod/one"),
     Row("expose deploy", "expose deployment nginx --port=80", r"service/nginx exposed"),

@@ -80,7 +80,7 @@ class Kubectl:
         """A namespace for some tests, ready for pods; it is deleted behind them."""
         assert self("create", "namespace", name) == f"namespace/{name} created\n"
         within = self.within(name)
-        within.until(bool, "get", "serviceaccount", "default", "-o", "name")
+        within.until_furnished()
         yield within
         assert self("delete", "namespace", name) == f'namespace "{name}" deleted\n'
 
@@ -134,6 +134,12 @@ class Kubectl:
     def until(self, true: Callable[[str], Any], *arguments: str) -> str:
         """Ask until what is printed is as wanted."""
         return self._until(lambda said: true(said.out), *arguments)
+
+    def until_furnished(self) -> None:
+        """Wait until there is in its namespace what controllers put into each: before, no pod is
+        let in, and what is listed or watched is not yet a test's alone."""
+        for what in ("serviceaccount/default", "configmap/kube-root-ca.crt"):
+            self.until(bool, "get", what, "--ignore-not-found", "-o", "name")
 
     def until_nothing(self, *arguments: str) -> None:
         """Ask until nothing is printed by a command that could be run."""

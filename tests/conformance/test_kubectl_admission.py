@@ -23,6 +23,8 @@ from tests.httpsserver import Server
 from tests.lifecycle.hosting.running import REAL, Demo
 
 WEBHOOKS = Path(__file__).resolve().parents[2] / "lifecycle" / "catalog" / "webhooks"
+HOOKS = ("name-length", "sidecar-injector")
+READY_ADDRESSES = "jsonpath={.items[*].endpoints[?(@.conditions.ready==true)].addresses}"
 PLUGINS = (
     "NodeRestriction",
     "NamespaceAutoProvision",
@@ -106,7 +108,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     with Server(where, respond) as server:
         flags = [f"--apiserver-arg={one}" for one in configured(where, server)]
         with Demo(where / "data", "--speed", "max", *flags, driver=REAL) as demo:
-            yield started(demo, where / "home")
+            kubectl = started(demo, where / "home")
+            kubectl.until_furnished()
+            yield kubectl
 
 
 @since(1, 28, "it has no `auth whoami`")
@@ -259,9 +263,13 @@ def is_refused(metrics: str) -> bool:
 
 
 def test_sample_webhooks_refuse_and_inject(guarded: Kubectl) -> None:
-    guarded("apply", "-f", str(WEBHOOKS / "name-length.yaml"))
-    guarded("apply", "-f", str(WEBHOOKS / "sidecar-injector.yaml"))
+    for name in HOOKS:
+        guarded("apply", "-f", str(WEBHOOKS / f"{name}.yaml"))
     guarded("wait", "deploy", "--all", "-A", "--for=condition=Available", PATIENTLY)
+    for hook in HOOKS:  # that a pod can be reached is found by another controller, later
+        label = f"kubernetes.io/service-name={hook}"
+        slices = ("get", "endpointslices", "-n", "sample-webhooks", "-l", label)
+        guarded.until(bool, *slices, "-o", READY_ADDRESSES)
 
     said = guarded.fails("create", "deploy", "nginx-deployment", "--image=nginx", "-n", "default")
     assert said.endswith(
@@ -273,7 +281,7 @@ def test_sample_webhooks_refuse_and_inject(guarded: Kubectl) -> None:
     assert len(containers) == 2
     # another plugin saw what the webhook added
     assert {container["imagePullPolicy"] for container in containers} == {"Always"}
-    for name in ("name-length", "sidecar-injector"):
+    for name in HOOKS:
         guarded(
             "delete", "-f", str(WEBHOOKS / f"{name}.yaml"), "--wait=false", "--ignore-not-found"
         )
@@ -295,6 +303,7 @@ def test_an_old_server_denies_security_contexts(tmp_path: Path) -> None:
     version = "--kubernetes-version=1.25"
     with Demo(tmp_path / "data", "--speed", "max", version, flag, driver=REAL) as demo:
         old = started(demo, tmp_path / "home")
+        old.until_furnished()
         context = json.dumps({"spec": {"securityContext": {"runAsUser": 1}}})
         said = old.fails("run", "as-one", "--image=nginx", f"--overrides={context}")
         assert said == (

@@ -58,7 +58,8 @@ def test_the_life_of_the_metrics_api(fresh: Kubectl) -> None:
     assert re.search(r"(?m)^node-1 +\d+m +\d+% +\d+Mi +\d+%", nodes)
     fresh.until(lambda out: re.search(r"(?m)^one +\d+m +\d+Mi", out), "top", "pod")
     assert re.search(r"(?m)^one +one +\d+m", fresh("top", "pod", "one", "--containers"))
-    assert re.search(r"(?m)^kube-system +metrics-server-", fresh("top", "pod", "-A"))
+    server = r"(?m)^kube-system +metrics-server-"
+    fresh.until(lambda out: re.search(server, out), "top", "pod", "-A")
     assert re.search(r"(?m)^NAME +CPU +MEMORY +WINDOW", fresh("get", "nodes.metrics.k8s.io"))
 
     fresh(*SYSTEM, "scale", "deployment/metrics-server", "--replicas=0")

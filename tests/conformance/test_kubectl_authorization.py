@@ -96,7 +96,7 @@ def test_a_policy_of_the_file_allows_what_no_role_does(lab: Lab) -> None:
 
 
 def test_the_webhook_is_asked_last_and_its_answers_count(lab: Lab) -> None:
-    assert "kube-root-ca.crt" in lab.nobody("get", "configmaps")
+    lab.nobody.until(lambda out: "kube-root-ca.crt" in out, "get", "configmaps")
     review = next(
         item
         for item in lab.asked

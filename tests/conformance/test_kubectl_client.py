@@ -173,12 +173,14 @@ def test_a_dry_run_of_the_client_sends_nothing_and_one_of_the_server_passes_ever
 
 def test_record_writes_the_command_as_the_change_cause(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "recorded", "--image=nginx:1.26")
+    kubectl.until(bool, "get", "rs", "-l", "app=recorded", "-o", "name")  # the first revision
     kubectl("set", "image", "deployment/recorded", "nginx=nginx:1.27", "--record")
     metadata = kubectl.object("deployment", "recorded")["metadata"]
     cause = metadata["annotations"]["kubernetes.io/change-cause"]
     command = f"{kubectl.program.name} set image deployment/recorded nginx=nginx:1.27"
     assert cause == f"{command} --namespace=client --record=true"
-    assert f"2         {cause}" in kubectl("rollout", "history", "deployment/recorded")
+    history = ("rollout", "history", "deployment/recorded")
+    kubectl.until(lambda out: f"2         {cause}" in out, *history)
     kubectl("delete", "deployment", "recorded")
 
 

@@ -39,11 +39,10 @@ def etcdctl(kubectl: Kubectl) -> Iterator[Etcdctl]:
 
 
 def test_the_control_plane_runs_as_mirror_pods(kubectl: Kubectl, etcdctl: Etcdctl) -> None:
-    names = kubectl.until(
-        lambda out: "kube-scheduler-node-1" in out, "-n", "kube-system", "get", "pods", "-o", "name"
-    )
-    for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"):
-        assert f"pod/{name}-node-1" in names.splitlines()
+    parts = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    wanted = {f"pod/{part}-node-1" for part in parts}
+    listed = ("-n", "kube-system", "get", "pods", "-o", "name")
+    kubectl.until(lambda out: wanted <= set(out.splitlines()), *listed)
     pod = kubectl.object("pod", "etcd-node-1", "-n", "kube-system")
     notes = pod["metadata"]["annotations"]
     assert notes["kubernetes.io/config.mirror"] == notes["kubernetes.io/config.hash"]

@@ -112,6 +112,7 @@ def test_what_run_once_sent_becomes_a_deployment_or_a_pod(
         f"/apis/{group}/namespaces/default/deployments",
         "/api/v1/namespaces/default/pods",
     )
+    kubectl.until(bool, "get", "serviceaccount", "default", "--ignore-not-found", "-o", "name")
     kubectl("create", "--raw", deployments, "-f", "-", given=DEPLOYMENT_OF_RUN % group)
     kubectl("create", "--raw", pods, "-f", "-", given=POD_OF_RUN)
 

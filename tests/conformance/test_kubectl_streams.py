@@ -48,6 +48,7 @@ def _pod(played: Demo, home: Path) -> None:
     admin = Kubectl(kubectls.newest(), played.data_dir, home)
     admin.until(bool, "get", "nodes", "-o", "name")
     admin("wait", "--for=condition=Ready", "node", "--all", PATIENTLY)
+    admin.until_furnished()
     admin("create", "-f", "-", given=POD % "web")
     two = (POD % "two") + "  - {name: gone, image: nginx}\n"
     admin("create", "-f", "-", given=two)
@@ -219,6 +220,7 @@ def test_one_process_carries_streams_too(tmp_path: Path) -> None:
         admin = Kubectl(kubectls.newest(), demo.data_dir, tmp_path / "home")
         admin.until(bool, "get", "nodes", "-o", "name")
         admin("wait", "--for=condition=Ready", "node", "--all", PATIENTLY)
+        admin.until_furnished()
         admin("create", "-f", "-", given=POD % "web")
         admin("wait", "--for=condition=Ready", "pod/web", PATIENTLY)
         assert admin("exec", "-i", "web", "--", "cat", given="x" * 500_000) == "x" * 500_000

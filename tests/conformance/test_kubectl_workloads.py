@@ -338,8 +338,9 @@ NAME    TYPE        CLUSTER-IP   EXTERNAL-IP   PORT(S)   AGE
 nginx   ClusterIP   {ip}         <none>        80/TCP    {age}
 """,
     )
+    described = ("describe", "service", "nginx")  # of EndpointSlices, another controller's
     has(
-        kubectl("describe", "service", "nginx"),
+        kubectl.until(lambda out: out.count(":80") == 3, *described),
         """
 Selector:                 app=nginx
 Type:                     ClusterIP

@@ -41,7 +41,7 @@ def test_each_pupil_works_in_a_namespace_of_that_name_and_sees_nodes_but_no_othe
     assert first("run", "a", "--image=nginx") == "pod/a created\n"
     assert "exceeded quota: pupils" in first.fails("run", "b", "--image=nginx")
     assert "pod/a" in kubectl("get", "pods", "-n", "pupil-01", "-o", "name")
-    assert len(first("get", "nodes", "-o", "name").split()) == 3
+    first.until(lambda out: len(out.split()) == 3, "get", "nodes", "-o", "name")
     who = 'User "pupil-01" cannot list resource "pods"'
     assert who in first.fails("get", "pods", "-n", "pupil-02")
     assert "cannot delete" in first.fails("delete", "quota", "pupils")
