@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
@@ -182,6 +182,40 @@ def test_who_only_watches_goes_along_into_each_copy_and_back(
     driver.button("Back to demo").click()
     expect(follower.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
     follower.says(follower.moment, "live")
+    expect(follower.page.locator(".banner")).to_have_count(0)
+    follower.close()
+
+
+def test_who_only_watches_is_not_told_of_the_forks_of_a_copy_that_went_meanwhile(
+    look: Look, changed: Demo, chromium: Browser
+) -> None:
+    driver = look(COMPACT)
+    begin(driver, "Why does a student get 403?")
+    told(driver)
+    late: list[Route] = []
+
+    def keep(page: Page) -> None:
+        page.route("**/demo-fork-*/forks", lambda route: late.append(route))
+
+    follower = Sight(
+        chromium,
+        changed.endpoints["viewer_page"],
+        COMPACT,
+        before=keep,
+        expects="WebSocket|status of 404",
+    )
+    # the handler runs while Playwright waits for the page
+    (route,) = asking.until(lambda: late if follower.until("() => true") else [])
+    driver.button("Back to demo").click()
+    asking.until(lambda: forks(changed) == [])
+    expect(follower.page).to_have_url(re.compile(r"^(?!.*cluster=)"))
+
+    with follower.page.expect_response("**/demo-fork-*/forks") as answered:
+        route.continue_()
+
+    assert answered.value.status == 404
+    answered.value.finished()
+    follower.settle()
     expect(follower.page.locator(".banner")).to_have_count(0)
     follower.close()
 

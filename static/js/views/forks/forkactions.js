@@ -35,9 +35,18 @@ export function forkActions(app, apply) {
     const copy = forks.find(({ name, anew, state }) => {
       return anew && state === 'ready' && near.includes(name);
     });
-    if (copy) forks.push(...(await forksApi.list(copy.name)).forks);
+    if (copy) forks.push(...(await forksOf(copy.name)));
     set({ forks });
     return forks;
+  };
+  /** None, once it went: a copy may while it is asked for. @param {string} name */
+  const forksOf = async (name) => {
+    try {
+      return (await forksApi.list(name)).forks;
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
   };
   /** Wait until it is made, and go there. @param {string} name */
   const follow = async (name) => {
