@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from controllers_app.cri.dns import NODE_SERVER
+from controllers_app.shell import resolver
 from controllers_app.shell.filesystem import File, Files, Folder, Link, tree
 from controllers_app.shell.tools import DEBIAN, Tool
 
@@ -40,6 +42,7 @@ def laid_out(node: str, address: str, commands: Mapping[str, Tool], now: int, dn
             "/etc/hostname": f"{node}\n",
             "/etc/hosts": f"127.0.0.1 localhost\n{address} {node}\n",
             "/etc/os-release": 'PRETTY_NAME="Simulated Linux"\nNAME="Simulated Linux"\nID=linux\n',
+            resolver.PATH: f"nameserver {NODE_SERVER}\n",
             "/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n",
             "/etc/containerd/config.toml": "version = 3\n",
             "/etc/cni/net.d/10-simulated.conflist": '{"cniVersion": "1.0.0", "plugins": []}\n',

@@ -15,10 +15,11 @@ from controllers_app.containerruntime.network import Network
 from controllers_app.containerruntime.processes import ContainerProcess
 from controllers_app.containerruntime.servers.server import Bound, Server
 from controllers_app.cri import environment
-from controllers_app.shell import builtins, tools
-from controllers_app.shell.filesystem import Files, Folder, Node
+from controllers_app.shell import builtins, resolver, tools
+from controllers_app.shell.filesystem import File, Files, Folder, Node
 from controllers_app.shell.interpreter import Call, Run
 from controllers_app.shell.machine import BackgroundProcess, Unreachable
+from controllers_app.shell.resolver import Config, Resolved
 from controllers_app.shell.sockets import Listener
 from controllers_app.shell.streams import Runner, Sink
 
@@ -178,23 +179,22 @@ class Machine:
 
     # -- network --------------------------------------------------------------------------------
 
-    def resolve(self, name: str) -> tuple[str, list[str]]:
+    def resolve(self, name: str) -> Resolved:
         if name == self.hostname:
-            return name, [self.address]
+            return Resolved(name, [self.address], "hosts")
         for alias in self._container.pod["spec"].get("hostAliases") or ():
             if name in (alias.get("hostnames") or ()):
-                return name, [alias["ip"]]
-        namespace = self._container.pod["metadata"]["namespace"]
-        return self._network.resolve(name, namespace)
+                return Resolved(name, [alias["ip"]], "hosts")
+        return self._network.resolve(name, self._config(), self._container.sandbox())
 
     @property
     def dns_address(self) -> str:
-        """Whom it asks for names."""
-        return self._container.environment.dns_address
+        return self._config().servers[0]
 
-    def dns_fault(self) -> str:
-        """Why the cluster's DNS answers nobody; empty when it does."""
-        return self._network.dns_fault()
+    def _config(self) -> Config:
+        found = self.files.find(resolver.PATH)
+        text = found.data[: resolver.FILE_MAX] if isinstance(found, File) else b""
+        return resolver.parsed(text.decode(errors="replace"))
 
     def connect(self, address: str, port: int) -> Bound:
         sandbox = self._container.sandbox()

@@ -1,30 +1,30 @@
 """The cluster's network as containers see it: names, services and who answers behind them.
 
 A service's address leads where the rules of kube-proxy lead it (controllers_app/proxy), a name to
-what CoreDNS would say. Where a service is said to be the DNS, it is asked as any other: without
-ready endpoints nobody answers. No packet moves.
-
-Models coredns plugin/kubernetes.
+what CoreDNS would say (zone.py). Where a service is said to be the DNS, it is asked as any other:
+without ready endpoints nobody answers. No packet moves.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
+from controllers_app.containerruntime import zone
 from controllers_app.containerruntime.containers import Containers
 from controllers_app.containerruntime.environment import Environment
 from controllers_app.containerruntime.sandboxes import PodSandbox
 from controllers_app.containerruntime.servers import server
 from controllers_app.containerruntime.servers.server import Bound, Servers
-from controllers_app.cri.environment import DOMAIN
 from controllers_app.proxy.proxies import Client, Proxies
+from controllers_app.shell import resolver
 from controllers_app.shell.machine import Unreachable
+from controllers_app.shell.resolver import NXDOMAIN, Config, Endpoint, Reply, Resolved, Tried
 
 _APISERVER = ("default", "kubernetes")
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,250}[a-z0-9])?\.?", re.IGNORECASE)
+_DNS_PORT = 53
+_LOCAL = "localhost"
 
 
 class Network:
@@ -47,62 +47,58 @@ class Network:
 
     # -- names ----------------------------------------------------------------------------------
 
-    def resolve(self, name: str, namespace: str) -> tuple[str, list[str]]:
-        """(the full name, its addresses); no address: there is no such name."""
-        if is_address(name):
-            return name, [name]
-        if name.rstrip(".") == "localhost":
-            return "localhost", ["127.0.0.1"]
-        if not _NAME.fullmatch(name) or self.dns_fault():
-            return name, []
-        for full in _searched(name.lower(), namespace):
-            address = self._lookup(full)
-            if address:
-                return full, address
-        return f"{name.rstrip('.')}.{namespace}.svc.{DOMAIN}" if "." not in name else name, []
+    def resolve(self, name: str, config: Config, me: PodSandbox | None = None) -> Resolved:
+        """What becomes of a name where resolv.conf says that, for a pod or for one that is on no
+        node."""
+        if resolver.is_address(name):
+            return Resolved(name, [name], "address")
+        if name.rstrip(".") == _LOCAL:
+            return Resolved(_LOCAL, ["127.0.0.1"], "hosts")
+        if not resolver.is_name(name):
+            return Resolved(name, [], "")
+        nameserver, fault = config.servers[0], ""
+        for nameserver in config.servers:
+            try:
+                endpoint, said = self._answering(nameserver, me)
+            except Unreachable as error:
+                fault = "timed out" if error.timed_out else str(error)
+                continue
+            tried = resolver.search(name, config, said)
+            found = tried[-1].reply.addresses
+            full = name if "." in name else tried[0].name
+            if found:
+                full = tried[-1].reply.records[-1].name
+            return Resolved(full, found, "dns", nameserver, endpoint, "", tried)
+        # after the first question that nobody answers the program gives up
+        full, domain = next(resolver.searched(name.lower(), config))
+        tried = (Tried(full, domain, Reply("")),)
+        return Resolved(name, [], "dns", nameserver, None, fault, tried)
 
-    def dns_fault(self) -> str:
-        """Why names are not answered; empty when they are."""
-        if self.dns is None:
-            return ""
-        if self._environment.lookup("services", *self.dns) is None:
-            return "timed out"
-        endpoints = self._environment.lookup("endpoints", *self.dns) or {}
-        return "" if any(_ready(endpoints, "dns")) else "Connection refused"
+    def _answering(
+        self, nameserver: str, me: PodSandbox | None
+    ) -> tuple[Endpoint | None, Callable[[str], Reply]]:
+        """(the endpoint that a nameserver's address leads to, if there is one, what is said there).
+        Raises Unreachable."""
+        is_own = nameserver == self._environment.dns_address
+        if is_own and self.dns is None:
+            return None, self._told
+        target = self._proxies.target(
+            nameserver, _DNS_PORT, _client(me), protocol="udp", turns=False
+        )
+        address, port = target or (nameserver, _DNS_PORT)
+        there = list(self._pods_at(address))
+        if not there:
+            if target is None and not is_own and not address.startswith("127."):
+                return None, _outside
+            raise Unreachable("Connection timed out", timed_out=True)
+        for sandbox in there:
+            if server.is_listening(self._nodes[sandbox.node], sandbox, port):
+                pod = f"{meta.namespace_of(sandbox.pod)}/{meta.name_of(sandbox.pod)}"
+                return Endpoint(address, port, pod, sandbox.node), self._told
+        raise Unreachable("Connection refused")
 
-    def _lookup(self, full: str) -> list[str]:
-        labels = full.removesuffix(f".{DOMAIN}").split(".")
-        if not full.endswith(f".{DOMAIN}"):
-            return []
-        if len(labels) >= 3 and labels[-1] == "svc":
-            *above, name, namespace, _ = labels
-            service = self._environment.lookup("services", namespace, name)
-            if service is None:
-                return []
-            address = service["spec"].get("clusterIP") or ""
-            if above:
-                return [
-                    address["ip"]
-                    for address in self._addresses(namespace, name)
-                    if address.get("hostname") == above[-1] and len(above) == 1
-                ]
-            if service["spec"].get("type") == "ExternalName":
-                target = str(service["spec"].get("externalName", ""))
-                return self._lookup(target.rstrip(".")) if target.endswith(DOMAIN) else []
-            if address == "None":
-                return [address["ip"] for address in self._addresses(namespace, name)]
-            return [address] if address else []
-        if len(labels) == 3 and labels[-1] == "pod" and is_address(labels[0].replace("-", ".")):
-            return [labels[0].replace("-", ".")]
-        return []
-
-    def _addresses(self, namespace: str, name: str) -> list[Object]:
-        endpoints = self._environment.lookup("endpoints", namespace, name) or {}
-        return [
-            address
-            for part in endpoints.get("subsets") or ()
-            for address in part.get("addresses") or ()
-        ]
+    def _told(self, full: str) -> Reply:
+        return zone.answer(self._environment.lookup, full)
 
     # -- connections ----------------------------------------------------------------------------
 
@@ -132,17 +128,26 @@ class Network:
     def pod_at(self, address: str, port: int) -> PodSandbox | None:
         """The pod with that address; on a node's own address the one that has the port."""
         pod = None
+        for sandbox in self._pods_at(address):
+            network = sandbox.network
+            if network is not None and network.own or self.listening(sandbox, port) is not None:
+                return sandbox
+            pod = sandbox
+        return pod
+
+    def _pods_at(self, address: str) -> Iterator[PodSandbox]:
+        """All with that address: on a node's own there may be many."""
         for containers in self._nodes.values():
             for sandbox in containers.host.sandboxes.values():
-                network = sandbox.network
-                if network is not None and network.address == address:
-                    if network.own or self.listening(sandbox, port) is not None:
-                        return sandbox
-                    pod = sandbox
-        return pod
+                if sandbox.network is not None and sandbox.network.address == address:
+                    yield sandbox
 
     def has_node(self, address: str) -> bool:
         return bool(self._proxies.node_at(address))
+
+
+def _outside(_full: str) -> Reply:
+    return Reply(NXDOMAIN, "outside")
 
 
 def _client(sandbox: PodSandbox | None) -> Client:
@@ -163,18 +168,3 @@ def _taken(bound: Bound | None) -> Bound:
     if bound is None:
         raise Unreachable("Connection refused")
     return bound
-
-
-def _searched(name: str, namespace: str) -> Iterable[str]:
-    """The full names that a resolver tries, as resolv.conf tells it."""
-    if name.endswith("."):
-        return (name[:-1],)
-    return (f"{name}.{namespace}.svc.{DOMAIN}", f"{name}.svc.{DOMAIN}", f"{name}.{DOMAIN}", name)
-
-
-def is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

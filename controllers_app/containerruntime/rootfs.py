@@ -1,17 +1,16 @@
 """What a container finds below /: its image's files, a few that the kubelet writes, its volumes.
 
-Models kubernetes pkg/kubelet/kubelet_pods.go (ensureHostsFile), pkg/kubelet/network/dns and
-containerd's snapshots of images.
+Models kubernetes pkg/kubelet/kubelet_pods.go (ensureHostsFile) and containerd's snapshots of
+images.
 """
 
 from __future__ import annotations
 
-from apiserver_app.machinery import meta
 from apiserver_app.machinery.meta import Object
 from controllers_app.containerruntime.instances import Instance
-from controllers_app.cri import environment
+from controllers_app.cri import dns, environment
 from controllers_app.cri.services import LIVE
-from controllers_app.shell import tools
+from controllers_app.shell import resolver, tools
 from controllers_app.shell.filesystem import Disk, File, Files, Folder, Node, copy, mounted, tree
 
 FOLDERS = tuple(
@@ -69,7 +68,7 @@ def _template(container: Instance) -> Folder:
 def _written(container: Instance) -> dict[str, str]:
     """The files that the kubelet writes, and a little of /proc."""
     pod = container.pod
-    spec, namespace, name = pod["spec"], meta.namespace_of(pod), environment.hostname(pod)
+    spec, name = pod["spec"], environment.hostname(pod)
     hosts = [
         "# Kubernetes-managed hosts file.",
         "127.0.0.1\tlocalhost",
@@ -84,16 +83,10 @@ def _written(container: Instance) -> dict[str, str]:
     if aliases:
         hosts += ["", "# Entries added by HostAliases."]
         hosts += ["\t".join([alias["ip"], *(alias.get("hostnames") or ())]) for alias in aliases]
-    search = f"{namespace}.svc.{environment.DOMAIN} svc.{environment.DOMAIN} {environment.DOMAIN}"
-    resolv = f"search {search}\nnameserver {container.environment.dns_address}\noptions ndots:5\n"
-    if spec.get("dnsPolicy") in ("Default", "None"):
-        config = spec.get("dnsConfig") or {}
-        servers = config.get("nameservers") or ["10.0.0.1"]
-        resolv = "".join(f"nameserver {server}\n" for server in servers)
     return {
         "/etc/hosts": "\n".join([*hosts, ""]),
         "/etc/hostname": f"{name}\n",
-        "/etc/resolv.conf": resolv,
+        resolver.PATH: dns.resolv_conf(pod, container.environment.dns_address),
         environment.termination_message_path(container.spec): "",
         "/proc/version": "Linux version 6.1.0-simulated\n",
         "/proc/1/cmdline": "\0".join(container.command()) + "\0",
@@ -140,7 +133,7 @@ def disks_of(container: Instance) -> list[tuple[str, str, bool]]:
         ("overlay", "/", bool(context.get("readOnlyRootFilesystem"))),
         ("tmpfs", "/dev", False),
         (DISK, "/etc/hosts", False),
-        (DISK, "/etc/resolv.conf", False),
+        (DISK, resolver.PATH, False),
     ]
     volumes = {volume["name"]: volume for volume in container.pod["spec"].get("volumes") or ()}
     for mount in container.spec.get("volumeMounts") or ():

@@ -133,19 +133,20 @@ class Proxies:
     # -- connections ----------------------------------------------------------------------------
 
     def target(
-        self, address: str, port: int, client: Client, *, turns: bool = True
+        self, address: str, port: int, client: Client, *, protocol: str = "tcp", turns: bool = True
     ) -> tuple[str, int] | None:
-        """The endpoint that a connection by TCP gets; None: the address is no service's. Raises
-        Unreachable. `turns`: the next connection is the next endpoint's."""
+        """The endpoint that a connection gets; None: the address is no service's. Raises
+        Unreachable. `turns`: the next connection is the next endpoint's; without, who asks only
+        looks, and nothing is remembered of it."""
         node = self.node_at(address)
         is_closed = False
         for service in self._addressed(address, port, node):
             here = self.node(node or client.node)
             for known, endpoints in servicemap.ports_of(service, self._slices_of):
                 number = known.node_port if node else known.port
-                if number == port and known.protocol == "tcp":
+                if number == port and known.protocol == protocol:
                     served = servicemap.seen_from(here, known, endpoints)
-                    chosen = self._chosen(served, address, here, client)
+                    chosen = self._chosen(served, address, here, client, keeps=turns)
                     self._turn += turns
                     return chosen
             is_closed = is_closed or service["spec"]["clusterIP"] == address
@@ -168,7 +169,7 @@ class Proxies:
                 yield service
 
     def _chosen(
-        self, port: ServicePort, address: str, node: Node, client: Client
+        self, port: ServicePort, address: str, node: Node, client: Client, *, keeps: bool
     ) -> tuple[str, int]:
         """The endpoint whose turn it is, or the one that the client had, if it is to stay."""
         config = self.configuration()
@@ -178,9 +179,12 @@ class Proxies:
         endpoint = endpoints[self._turn % len(endpoints)]
         if port.sticky_seconds:
             now, key = self._kernel.now, (node.name, port.name, client.address)
-            last, at = self._recent.pop(key, ("", 0))
+            last, at = self._recent.get(key, ("", 0))
             if now - at <= port.sticky_seconds * SECOND:
                 endpoint = next((known for known in endpoints if known.address == last), endpoint)
+            if not keeps:
+                return endpoint.ip, endpoint.port
+            self._recent.pop(key, None)  # the newest are the last
             self._recent[key] = endpoint.address, now
             if len(self._recent) > _CLIENTS_MAX:
                 del self._recent[next(iter(self._recent))]

@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest
 from controllers_app.shell.filesystem import Files, Folder, Node
+from controllers_app.shell.resolver import Resolved
 from controllers_app.shell.sockets import Listener, Socket
 from controllers_app.shell.streams import Runner, Sink
 
@@ -126,14 +127,12 @@ class Machine(Protocol):
     # -- network --------------------------------------------------------------------------------
 
     @property
-    def dns_address(self) -> str: ...
-
-    def dns_fault(self) -> str:
-        """Why the cluster's DNS answers nobody; empty when it does."""
+    def dns_address(self) -> str:
+        """Whom it asks for names first."""
         ...
 
-    def resolve(self, name: str) -> tuple[str, list[str]]:
-        """(the full name, its addresses)"""
+    def resolve(self, name: str) -> Resolved:
+        """What becomes of a name, by /etc/hosts and /etc/resolv.conf."""
         ...
 
     def connect(self, address: str, port: int) -> Endpoint:

@@ -6,7 +6,7 @@ on the ports that its spec declares.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -77,18 +77,32 @@ def listening(
     servers: Servers, containers: Containers, sandbox: PodSandbox, port: int
 ) -> Bound | None:
     """What listens on the pod's port now."""
+    for record, known, server in _open(containers, sandbox, port):
+        if known is not None and not server:
+            return Bound(Server("program", open=known.ports[port].opened), known)
+        image = sandbox.image_of(record.name)
+        return Bound(servers[server], containers.get(sandbox.pod, record, image))
+    return None
+
+
+def is_listening(containers: Containers, sandbox: PodSandbox, port: int) -> bool:
+    """The same, for who only looks: nothing is laid out for it."""
+    return any(True for _ in _open(containers, sandbox, port))
+
+
+def _open(
+    containers: Containers, sandbox: PodSandbox, port: int
+) -> Iterator[tuple[ContainerRecord, Container | None, str]]:
+    """(container, what was laid out of it, the image's server there; none: a program)"""
     for record in sandbox.running():
         known = containers.find(sandbox.uid, record.name, record.id)
         if known is not None and port in known.ports:
-            own = Server("program", open=known.ports[port].opened)
-            return Bound(own, known)
+            yield record, known, ""
         image = sandbox.image_of(record.name)
         server = ports_of(sandbox.spec_of(record.name), image).get(port)
         if server is not None and _is_up(record, image, containers.host.environment.kernel.now):
-            if known is not None and not known.is_serving():
-                continue
-            return Bound(servers[server], containers.get(sandbox.pod, record, image))
-    return None
+            if known is None or known.is_serving():
+                yield record, known, server
 
 
 def fault(spec: Object, image: Image, port: int, path: str | None) -> int | None:

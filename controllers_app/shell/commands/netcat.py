@@ -59,7 +59,7 @@ async def _listened(call: Call, port: int, program: list[str], *, again: bool) -
 async def _connected(
     call: Call, flags: dict[str, str], host: str, port: int, program: list[str]
 ) -> int:
-    addresses = call.machine.resolve(host)[1]
+    addresses = call.machine.resolve(host).addresses
     if not addresses:
         call.err(f"bad address '{host}'")
         return 1

@@ -96,7 +96,7 @@ async def _asked(
     `authorities`: the file of certificates that the server's is checked with."""
     host, port, path, tls = _parsed(url)
     machine = call.machine
-    addresses = machine.resolve(host)[1]
+    addresses = machine.resolve(host).addresses
     if not addresses:
         raise _NoName(host)
     name = host if port in (80, 443) else f"{host}:{port}"
@@ -312,19 +312,22 @@ async def nslookup(call: Call) -> int:
     names = [argument for argument in call.args if not argument.startswith("-")]
     if not names:
         raise CommandError("nslookup: usage: nslookup [HOST]", 1)
-    server, fault = call.machine.dns_address, call.machine.dns_fault()
-    if fault:
-        if fault != "timed out":
-            call.err(f"write to '{server}': {fault}")
+    found = call.machine.resolve(names[0])
+    if found.fault:
+        if found.fault != "timed out":
+            call.err(f"write to '{found.server}': {found.fault}")
         call.out(";; connection timed out; no servers could be reached\n\n")
         return 1
-    full, addresses = call.machine.resolve(names[0])
+    server = found.server or call.machine.dns_address
     call.out(f"Server:\t\t{server}\nAddress:\t{server}:53\n\n")
-    if not addresses:
-        call.out(f"** server can't find {full}: NXDOMAIN\n\n")
+    if not found.addresses:
+        call.out(f"** server can't find {found.name}: NXDOMAIN\n\n")
         return 1
-    for address in addresses:
-        call.out(f"Name:\t{full}\nAddress: {address}\n")
+    for record in found.answer.records if found.answer else ():
+        if record.type == "CNAME":
+            call.out(f"{record.name}\tcanonical name = {record.data}\n")
+    for address in found.addresses:
+        call.out(f"Name:\t{found.name}\nAddress: {address}\n")
     call.out("\n")
     return 0
 
@@ -332,7 +335,7 @@ async def nslookup(call: Call) -> int:
 async def getent(call: Call) -> int:
     if len(call.args) < 2 or call.args[0] not in ("hosts", "ahosts"):
         return 2
-    addresses = call.machine.resolve(call.args[1])[1]
+    addresses = call.machine.resolve(call.args[1]).addresses
     for address in addresses:
         call.out(f"{address:<15} {call.args[1]}\n")
     return 0 if addresses else 2
@@ -342,7 +345,7 @@ async def ping(call: Call) -> int:
     flags, args = options(call, "qn46", "cwWi")
     if not args:
         raise CommandError("ping: missing host operand", 1)
-    addresses = call.machine.resolve(args[0])[1]
+    addresses = call.machine.resolve(args[0]).addresses
     if not addresses:
         call.err(f"bad address '{args[0]}'")
         return 1
