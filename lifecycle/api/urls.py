@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from lifecycle.api import acting, clusters, forks, openapi, reading, schema, traces
+from lifecycle.api import acting, clusters, forks, names, openapi, reading, schema, traces
 
 urlpatterns = [
     path("clusters", clusters.ClusterList.as_view()),
@@ -21,6 +21,7 @@ urlpatterns = [
         "clusters/<str:cluster>/services/<str:namespace>/<str:name>/rules",
         clusters.ServiceRules.as_view(),
     ),
+    path("clusters/<str:cluster>/resolve", names.Resolve.as_view()),
     path("clusters/<str:cluster>/get", reading.Get.as_view()),
     path("clusters/<str:cluster>/object/request", acting.ObjectRequest.as_view()),
     path("clusters/<str:cluster>/openapi", openapi.OpenApi.as_view()),

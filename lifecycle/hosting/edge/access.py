@@ -44,6 +44,7 @@ ROUTES: Mapping[str, Mapping[str, str]] = {
     "viz/v1/clusters/<str:cluster>/apply": {"POST": APPLY},
     "viz/v1/clusters/<str:cluster>/services/<str:namespace>/<str:name>/request": {"POST": APPLY},
     "viz/v1/clusters/<str:cluster>/services/<str:namespace>/<str:name>/rules": {"GET": WATCH},
+    "viz/v1/clusters/<str:cluster>/resolve": {"GET": WATCH},
     "viz/v1/clusters/<str:cluster>/get": {"POST": APPLY},
     "viz/v1/clusters/<str:cluster>/object/request": {"POST": APPLY},
     "viz/v1/clusters/<str:cluster>/openapi": {"GET": APPLY},

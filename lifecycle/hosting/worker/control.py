@@ -20,7 +20,7 @@ from apiserver_app.machinery.probe import KINDS
 from apiserver_app.registry import generic, storagecalls, watchcache
 from lifecycle import catalog
 from lifecycle.etcdctl import processes
-from lifecycle.hosting.worker import ballot, forms
+from lifecycle.hosting.worker import ballot, forms, names
 from lifecycle.hosting.worker.clock import parse_speed
 from lifecycle.hosting.worker.clusterhost import ClusterHost
 from lifecycle.trace import redaction
@@ -68,6 +68,7 @@ class Controls:
             "startup": self._startup,
             "forms": self._forms,
             "rules": self._rules,
+            "resolve": self._resolve,
         }
 
     def add(self, actions: Mapping[str, Callable[[ClusterHost, Args], Any]]) -> None:
@@ -267,6 +268,15 @@ class Controls:
             "revision": host.cluster.store.revision,
         }
         return {"rules": rules}
+
+    def _resolve(self, host: ClusterHost, args: Args) -> Args:
+        """What becomes of a name that a pod of a namespace looks up."""
+        name, namespace = args.get("name"), args.get("namespace")
+        if not isinstance(name, str) or not names.is_asked(name):
+            raise ControlError(names.NO_NAME)
+        if not isinstance(namespace, str) or not names.has(host.cluster, namespace):
+            raise ControlError(f'there is no namespace "{namespace}" that a pod could be in')
+        return {"resolved": names.resolved(host.cluster, name, namespace)}
 
     def _record(self, host: ClusterHost, action: str, detail: Args) -> None:
         host.untouched &= action not in TOUCHING

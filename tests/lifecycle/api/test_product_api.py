@@ -125,6 +125,21 @@ def test_a_request_to_a_service_goes_by_its_proxy(demo: Demo) -> None:
     assert call(demo, "POST", where.replace("student", "nobody-known"), {"port": 80})[0] == 400
 
 
+def test_a_name_is_resolved_as_a_pod_of_a_namespace_would(demo: Demo) -> None:
+    where = "clusters/demo/resolve"
+    assert call(demo, "GET", f"{where}?name=web.shop&namespace=shop")[0] == 200
+    assert call(demo, "GET", f"{where}?name=web")[0] == 200
+    for query, problem in (
+        ("", "This field is required"),
+        (f"?name={'a' * 254}", "no more than 253 characters"),
+        (f"?name=web&namespace={'a' * 64}", "no more than 63 characters"),
+        ("?name=web&nameserver=x", "is no field; there are name, namespace"),
+    ):
+        status, answer = call(demo, "GET", where + query)
+        assert status == 400 and problem in json.dumps(answer), query
+    assert call(demo, "GET", "clusters/nope/resolve?name=web")[0] == 404
+
+
 def test_a_change_of_an_object_is_one_request_of_that_user(demo: Demo) -> None:
     where = "clusters/demo/object/request?as=student"
     web = {"api_version": "apps/v1", "resource": "deployments", "namespace": "shop", "name": "web"}
@@ -294,7 +309,7 @@ def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: 
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
     assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 26
+    assert len(schema["paths"]) == 27
     for operations in schema["paths"].values():
         for method in operations.keys() & {"get", "post", "put", "delete"}:
             assert {"token": []} in operations[method]["security"]

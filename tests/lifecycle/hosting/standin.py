@@ -194,7 +194,7 @@ class Driver:
             result = {"mode": "run", "speed": 1, "seq": self._seq, "action": action, "args": args}
             result |= {"version": "1.33", "epoch": 0, "seed": 1, "profile": "", "nodes": 3}
             result |= {"objects": {}, "revision": 7, "object": None, "startup": {}}
-            result |= {"forms": {}, "rules": {}, "forks": [], "fork": {}}
+            result |= {"forms": {}, "rules": {}, "resolved": {}, "forks": [], "fork": {}}
         if action == "console":
             result |= {"output": f"ran {args['command']}\n", "errors": "", "exit_code": 0}
         self._send([("ctlr", number, "error" not in result, result)])

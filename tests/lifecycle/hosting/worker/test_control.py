@@ -33,6 +33,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "console": {"command": "etcdctl get x", "stdin": ""},
     "forms": {"seq": 1},
     "rules": {"namespace": "default", "name": "kubernetes"},
+    "resolve": {"namespace": "default", "name": "kubernetes"},
 }
 ODD: tuple[Any, ...] = (
     "", None, -1, 0, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf"), True, "\x00", "9" * 5000,
