@@ -456,5 +456,6 @@ test('nodes, namespaces, pods and services each have a view', () => {
     ['Node', 'Namespace', 'Pod', 'Service'],
   );
   assert.ok(views.every(({ tabs }) => tabs.some((tab) => tab.id === 'object')));
-  assert.ok(JSON.stringify(views[3].tabs).includes('"type":"proxy"'), 'with what kube-proxy makes');
+  const made = 'with its names and what kube-proxy makes';
+  assert.ok(JSON.stringify(views[3].tabs).includes('"type":"service"'), made);
 });

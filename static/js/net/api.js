@@ -73,6 +73,9 @@ export function clusterApi(cluster) {
     },
     /** @param {{namespace: string, name: string}} service */
     rules: ({ namespace, name }) => ask(`${base}/services/${namespace}/${name}/rules`),
+    /** @param {string} name @param {string} namespace  of the pod that asks */
+    resolve: (name, namespace) =>
+      ask(`${base}/resolve?${new URLSearchParams({ name, namespace })}`),
     /** @param {import('../core/commands/commands.js').Get} get @param {string} user */
     get: (get, user) => post(`${base}/get?as=${encodeURIComponent(user)}`, get),
     /** @param {import('../core/commands/acts.js').ObjectRequest} request @param {string} user */

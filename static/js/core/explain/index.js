@@ -35,7 +35,7 @@ import { sayMore } from './more.js';
  *   | {type: 'table', head: string[], rows: string[][], foot?: string[]}
  *   | {type: 'pods', items: {key: string, text: string, small: string, stage: string}[]}
  *   | {type: 'cards'} | {type: 'legend'} | {type: 'forms', seq: number}
- *   | {type: 'proxy', service: {namespace: string, name: string}}
+ *   | {type: 'service', service: {namespace: string, name: string}}
  *   | {type: 'compare', key: string, rev: number}
  *   | {type: 'fault', resource: string, op: string}
  *   | {type: 'links', items: {text: string, seq: number}[]}} Block

@@ -118,7 +118,7 @@ export function explainObject(model, key, words, chosen) {
         p(words, 'object.who', { who, rev: String(write.rev) }),
         ...(lines.length ? [{ type: /** @type {'diff'} */ ('diff'), lines }] : []),
         ...compare(before, key, write.rev),
-        ...proxyRules(write),
+        ...asService(write),
         h(
           model.index.hasAllOf(key)
             ? words.t('object.history', { n: history.length })
@@ -143,10 +143,10 @@ export function explainObject(model, key, words, chosen) {
   });
 }
 
-/** What kube-proxy makes of a service. @param {WriteRecord} write @returns {Block[]} */
-function proxyRules({ resource, op, namespace, name }) {
+/** What the cluster makes of a service. @param {WriteRecord} write @returns {Block[]} */
+function asService({ resource, op, namespace, name }) {
   if (resource !== 'services' || op === 'delete') return [];
-  return [{ type: 'proxy', service: { namespace, name } }];
+  return [{ type: 'service', service: { namespace, name } }];
 }
 
 /** @param {WriteRecord} write */

@@ -14,6 +14,7 @@
  * @property {(key: string, params?: Params) => string} t   plain text
  * @property {(key: string, params?: Params) => Piece[]} rich
  * @property {(key: string) => boolean} has
+ * @property {(more: Table) => void} add  what is loaded later
  * @property {(sentence: string) => string} said  what was recorded in English, in this language
  * @property {(value: number, digits?: number) => string} number
  */
@@ -34,6 +35,7 @@ export function words(lang, table, details = {}) {
         .replace(/\u0001(\d+)\u0002/g, (_, i) => show(slots[Number(i)], format)),
     rich: (key, params = {}) => pieces(fill(find(key), params), format),
     has: (key) => key in table,
+    add: (more) => Object.assign(table, more),
     said: saidIn(details),
     number: (value, digits = 0) => format.format(Number(value.toFixed(digits))),
   };

@@ -64,17 +64,6 @@ export default {
   'services.out.unlisted': 'ready, but in no EndpointSlice yet',
   'services.sent': 'GET / on port {port} is on its way',
   'services.answered': '{pod} on {node} answered: {code}',
-  'rules.show': 'Show the rules of kube-proxy',
-  'rules.again': 'Read them again',
-  'rules.replay': 'The rules of kube-proxy can be read as long as the cluster runs.',
-  'rules.title': 'Rules of kube-proxy',
-  'rules.same': 'mode {mode}, the same on {n} of {of} node{of||s} · r{rev}',
-  'rules.differ': 'mode {mode}, on {nodes} · r{rev}',
-  'rules.later':
-    'These are the rules at revision {rev}. The moment shown here is at revision {at}: ' +
-    'they may have been others then.',
-  'rules.away': 'kube-proxy does not start with the configuration in its config map.',
-  'rules.none': 'In the mode {mode} no rules are shown here.',
   'services.refused': '{code}: {why}',
   'rollout.title': 'Rollout of {name}',
   'rollout.old': 'Old, revision {n}',

@@ -1,29 +1,29 @@
 // @ts-check
-/** One request to a Service, and what is answered; what kube-proxy has written of it. */
+/** One request to a Service, and what is answered; what the inspector shows of it. */
 import { answerLines } from '../../core/commands/answers.js';
 import { answered } from './commandactions.js';
 
 /** @typedef {import('../page/app.js').App} App */
 
 const LINE_MAX = 120;
+const AGAIN_MS = 2000;
 
 /** @param {App} app */
 export function serviceActions(app) {
   const { ui } = app;
-  const put = (/** @type {import('../inspector/proxy.js').Rules} */ rules) => {
-    ui.rules = rules;
-    app.draw();
-  };
+  let isLoading = false;
   return {
-    /** What kube-proxy has written of it. @param {import('../inspector/proxy.js').Named} service */
-    rules(service) {
-      const rules = { service, data: null, error: '' };
-      const isStill = () => ui.rules?.service === service;
-      put(rules);
-      return app.api.rules(service).then(
-        (data) => isStill() && put({ ...rules, data }),
-        (error) => isStill() && put({ ...rules, error: error.message }),
-      );
+    /** Loads what the inspector shows of one; what could not be fetched is asked for again. */
+    async service() {
+      if (isLoading) return;
+      isLoading = true;
+      try {
+        const { serviceOn } = await import('../inspector/service.js');
+        ui.service = serviceOn(app);
+      } catch {
+        setTimeout(() => (isLoading = false), AGAIN_MS);
+      }
+      app.draw();
     },
     /** @param {import('../../core/cluster/services.js').Service} service */
     async askService(service) {

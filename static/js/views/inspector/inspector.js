@@ -10,7 +10,6 @@ import { formsView } from './forms.js';
 import { objectMenu } from './objectmenu.js';
 import { chapterOf } from '../time/chapters.js';
 import { breakable, named, piecesOf, say } from '../kit/parts.js';
-import { proxyView } from './proxy.js';
 import { questions } from '../begin/questions.js';
 import { findings } from '../time/find.js';
 import { compareButton } from './revisions.js';
@@ -271,8 +270,10 @@ export function blockView(ctx, block, i) {
       return faultView(ctx, block, key);
     case 'forms':
       return formsView(ctx, block.seq, key);
-    case 'proxy':
-      return proxyView(ctx, block.service, key);
+    case 'service':
+      if (ctx.ui.service) return ctx.ui.service(ctx, block.service, key);
+      ctx.after(ctx.act.service);
+      return h('p.second', { key }, ctx.words.t('forms.loading'));
     case 'pods':
       return pods(ctx, block, key);
     case 'cards':

@@ -22,7 +22,7 @@ export function uiOf(meta, given) {
     answer: 0, // the one whose table is shown large
     startup: /** @type {import('../../types.js').Detail|null} */ (null),
     forms: /** @type {import('../inspector/forms.js').Forms|null} */ (null),
-    rules: /** @type {import('../inspector/proxy.js').Rules|null} */ (null),
+    service: /** @type {import('../inspector/service.js').View|null} */ (null), // once loaded
     fault: /** @type {import('../inspector/faults.js').Fault|null} */ (null),
     lastApplied: '',
     vote: /** @type {import('../begin/ballot.js').Answer|null} */ (null), // of this page
