@@ -141,6 +141,13 @@ class Kubectl:
         for what in ("serviceaccount/default", "configmap/kube-root-ca.crt"):
             self.until(bool, "get", what, "--ignore-not-found", "-o", "name")
 
+    def until_established(self, definition: str) -> None:
+        """Wait until a custom resource can be used. `kubectl wait` cannot read the conditions of a
+        definition that was just made: they are null then, as upstream's."""
+        types = "jsonpath={.status.conditions[*].type}"
+        self.until(lambda out: "Established" in out, "get", "crd", definition, "-o", types)
+        self("wait", "--for=condition=Established", f"crd/{definition}", PATIENTLY)
+
     def until_nothing(self, *arguments: str) -> None:
         """Ask until nothing is printed by a command that could be run."""
         self._until(lambda said: not said.out and said.code == 0, *arguments)
@@ -161,6 +168,9 @@ class Kubectl:
             "TZ": "UTC",
             "KUBECTL_EXTERNAL_DIFF": "diff -u -N",
             "GOGC": "off",  # it ends before it has much to collect
+            # since 1.30 it reads from a WebSocket beside making the streams for what it reads, and
+            # throws away what comes before them ("Unknown stream id 1, discarding message")
+            "GOMAXPROCS": "1",
         }
 
 

@@ -89,6 +89,7 @@ spec:
 def kubectl(kubectl: Kubectl) -> Iterator[Kubectl]:
     said = kubectl("apply", "-f", "-", given=DEFINITION)
     assert said == f"customresourcedefinition.apiextensions.k8s.io/{NAME} created\n"
+    kubectl.until_established(NAME)
     said = kubectl("wait", "--for=condition=established", f"crd/{NAME}", PATIENTLY)
     assert said == f"customresourcedefinition.apiextensions.k8s.io/{NAME} condition met\n"
     with kubectl.space("customs") as within:
@@ -196,7 +197,7 @@ def test_a_definition_takes_its_objects_along(kubectl: Kubectl) -> None:
     again = DEFINITION.replace("crontabs", "lines").replace("crontab", "line")
     again = again.replace("CronTab", "Line").replace("[ct]", "[ln]")
     kubectl("apply", "-f", "-", given=again)
-    kubectl("wait", "--for=condition=established", "crd/lines.stable.example.com", PATIENTLY)
+    kubectl.until_established("lines.stable.example.com")
     kubectl("apply", "-f", "-", given=CRONTAB.replace("CronTab", "Line"))
     assert "my-new-cron-object" in kubectl("get", "lines")
     kubectl("delete", "crd", "lines.stable.example.com", PATIENTLY)

@@ -33,7 +33,7 @@ def test_rollout_status_waits_to_the_end(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "slow", "--image=nginx", "--replicas=3")
     said = kubectl("rollout", "status", "deployment/slow").splitlines()
     assert said[-1] == 'deployment "slow" successfully rolled out'
-    if said[0] == "Waiting for deployment spec update to be observed...":  # it was that quick
+    while said[0] == "Waiting for deployment spec update to be observed...":  # it was that quick
         del said[0]
     for line in said[:-1]:
         assert line.startswith('Waiting for deployment "slow" rollout to finish: ')
@@ -195,6 +195,7 @@ def test_a_watch_gets_each_row_as_it_changes(kubectl: Kubectl, nginx: str) -> No
 
 def test_scale_and_set_image_and_undo(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "web", "--image=nginx")
+    kubectl.until(bool, "get", "rs", "-l", "app=web", "-o", "name")  # the first revision
     assert kubectl("scale", "deployment/web", "--replicas=2") == "deployment.apps/web scaled\n"
     said = kubectl.fails("scale", "deployment/web", "--current-replicas=7", "--replicas=3")
     assert said == "error: Expected replicas to be 7, was 2"

@@ -41,7 +41,7 @@ def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
         kubectl("create", "deployment", name, "--image=nginx", "--replicas=2")
     kubectl("expose", "deployment", "web", "--port=80")
     kubectl("apply", "-f", "-", given=CRD)
-    kubectl("wait", "--for=condition=Established", "crd/widgets.shop.example", PATIENTLY)
+    kubectl.until_established("widgets.shop.example")
     kubectl("apply", "-f", "-", given=WIDGET)
     kubectl("rollout", "status", "deployment/web", PATIENTLY)
     kubectl("rollout", "status", "deployment/db", PATIENTLY)
