@@ -13,9 +13,10 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 SECONDS_MAX = 900  # then it hangs: a machine that is ten times slower is done before
-# thousands of clusters are made here, each of many small objects: collecting as often as Python
-# does takes a quarter of all time
-GARBAGE = (20_000, 20, 50)
+# thousands of clusters are made here, each of many small objects, and while a test runs most of
+# them are in use: collecting as often as Python does takes a quarter of all time
+GARBAGE = (1_000_000, 20, 50)
+GARBAGE_BETWEEN_TESTS = 300_000  # objects: with as many a test's cluster is cleared away behind it
 
 # how many times as many examples as in a build: `make fuzz`
 FUZZ = int(os.environ.get("FUZZ", "1"))
@@ -63,3 +64,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+        if gc.get_count()[0] > GARBAGE_BETWEEN_TESTS:
+            gc.collect()
