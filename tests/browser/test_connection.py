@@ -26,6 +26,10 @@ def test_the_server_is_started_again_on_its_port(chromium: Browser, tmp_path: Pa
         revision = asking.state(first)["revision"]
         sight = Sight(chromium, first.endpoints["page"], expects=LOST)
         expect(sight.page.get_by_title("Deployment before")).to_be_visible()
+        sight.button("Recordings").click()  # what shows them is loaded with the first of them
+        expect(sight.page.get_by_role("dialog")).to_be_visible()
+        sight.press("Escape")
+        expect(sight.page.get_by_role("dialog")).to_have_count(0)
     assert_lost(sight, revision)
 
     with Demo(tmp_path / "data", *options, driver=REAL) as second:
