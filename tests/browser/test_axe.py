@@ -100,9 +100,11 @@ def pressed(name: str) -> Callable[[Sight], None]:
     return lambda sight: sight.button(name).click()
 
 
-def opened(name: str) -> Callable[[Sight], None]:
+def opened(ask: Callable[[Sight], None]) -> Callable[[Sight], None]:
+    """A dialog, which is there once it is loaded."""
+
     def go(sight: Sight) -> None:
-        sight.button(name).click()
+        ask(sight)
         expect(sight.page.get_by_role("dialog")).to_be_visible()
 
     return alone(go)
@@ -119,18 +121,18 @@ MOMENTS: dict[str, Callable[[Sight], None]] = {
     "gate": gate,
     "its second tab": lambda sight: sight.page.locator("#inspector [role=tab]").nth(1).click(),
     "answers": answered,
-    "help": alone(lambda sight: sight.press("?")),
-    "begin": alone(lambda sight: sight.page.locator(".brand").click()),
-    "built": opened(BUILT),
-    "recordings": opened("Recordings"),
-    "breakpoints": opened("1 breakpoint"),
+    "help": opened(lambda sight: sight.press("?")),
+    "begin": opened(lambda sight: sight.page.locator(".brand").click()),
+    "built": opened(pressed(BUILT)),
+    "recordings": opened(pressed("Recordings")),
+    "breakpoints": opened(pressed("1 breakpoint")),
     "search": alone(search),
     "refused": alone(back_to(".gate.is-deny")),
     "decision": back_to(".board table"),
     "at rest": back_to(".slim"),
     "object": alone(chosen),
     "its menu": pressed("Change it"),
-    "editor": opened("Editor"),
+    "editor": opened(pressed("Editor")),
     "fork": alone(forked),
     "comparison": pressed("Compare with demo"),
 }

@@ -70,6 +70,11 @@ def other_language(sight: Sight) -> None:
     sight.until("([before]) => document.documentElement.lang !== before", before)
 
 
+def helped(sight: Sight) -> None:
+    sight.press("?")
+    expect(sight.page.get_by_role("dialog")).to_be_visible()  # it is loaded first
+
+
 # in this order, each from where the one before ended
 MOMENTS: dict[str, Callable[[Sight], None]] = {
     "held": lambda sight: expect(sight.held).to_be_visible(),
@@ -79,7 +84,7 @@ MOMENTS: dict[str, Callable[[Sight], None]] = {
     "gates": lambda sight: sight.page.locator("#api h2 button").click(),
     "live": lambda sight: sight.press("l"),
     "objects": lambda sight: sight.page.locator(".bench [role=tab]").last.click(),
-    "help": lambda sight: sight.press("?"),
+    "help": helped,
 }
 
 

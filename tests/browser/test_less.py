@@ -51,7 +51,9 @@ def test_one_door_leads_to_how_the_server_was_built(look: Look) -> None:
         sight = look(size)
         expect(sight.button(BUILT)).to_have_count(1)
         sight.press("?")
-        expect(sight.page.get_by_role("dialog").get_by_role("button", name=BUILT)).to_have_count(0)
+        dialog = sight.page.get_by_role("dialog")
+        expect(dialog).to_be_visible()
+        expect(dialog.get_by_role("button", name=BUILT)).to_have_count(0)
 
 
 def test_leases_are_off_the_tape_until_heartbeats_are_shown(look: Look, demo: Demo) -> None:

@@ -65,12 +65,17 @@ class Moment:
     act: Callable[[Sight], None] = lambda sight: None
 
 
+def begun(sight: Sight) -> None:
+    sight.page.locator(".brand").click()
+    expect(sight.page.get_by_role("dialog")).to_be_visible()  # it is loaded first
+
+
 MOMENTS = {
     "admission": Moment("full", {"kind": "plugin", "plugin": "ServiceAccount"}),
     "starting": Moment("full", {"kind": "kubelet", "step": "image", "state": "begin"}),
     "at-rest": Moment("full", {}),
     "found": Moment("full", {}, "q=kind:pod+verb:create"),
-    "begin": Moment("full", {}, "", lambda sight: sight.page.locator(".brand").click()),
+    "begin": Moment("full", {}, "", begun),
     "refused": Moment("refused", {}),
     "decision": Moment("scheduling", {}),
     "preemption": Moment("preemption", {"kind": "schedule", "phase": "preempt"}),

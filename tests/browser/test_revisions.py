@@ -76,8 +76,8 @@ def test_what_comes_after_the_cursor_cannot_be_chosen(look: Look, revisions: lis
 def test_on_a_phone_they_stand_one_below_the_other(look: Look, revisions: list[int]) -> None:
     sight = look(PHONE, query=f"theme=projector&lang=en&{CHOSEN}")
     dialog = opened(sight)
-    expect(dialog.get_by_role("table")).to_have_count(0)
     sight.says(dialog.get_by_role("status"), re.compile(r"^\d+ lines? added, \d+ removed$"))
+    expect(dialog.get_by_role("table")).to_have_count(0)
     box = dialog.bounding_box()
     assert box is not None
     assert box["x"] >= 0
