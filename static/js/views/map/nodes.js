@@ -215,8 +215,8 @@ function taints(ctx, node) {
 /** @param {Context} ctx @param {NodeView} node @param {Pod|null} mine @param {Cycle|null} cycle */
 function podList(ctx, node, mine, cycle) {
   const { words, compact, act } = ctx;
-  const system = node.pods.filter((pod) => pod.system);
-  const own = node.pods.filter((pod) => !pod.system);
+  const system = node.pods.filter((pod) => pod.system && pod !== mine);
+  const own = node.pods.filter((pod) => !system.includes(pod));
   const most = (compact ? 4 : 8) + (startingOn(node, mine) ? 0 : 2);
   const shown = own.slice(0, most);
   if (mine && mine.node === node.name && !shown.includes(mine)) shown[most - 1] = mine;
