@@ -12,11 +12,11 @@ from apiserver_app.machinery.kernel import Kernel
 from apiserver_app.machinery.rand import Rand
 from controllers_app.containerruntime.containers import Container, Containers
 from controllers_app.containerruntime.environment import Environment, Host, Listing, Lookup
-from controllers_app.containerruntime.machine import ApiServer, Machine
+from controllers_app.containerruntime.machine import Machine
 from controllers_app.containerruntime.network import Network
 from controllers_app.containerruntime.processes import ContainerProcess
 from controllers_app.containerruntime.servers import images
-from controllers_app.containerruntime.servers.server import Server
+from controllers_app.containerruntime.servers.server import ApiServer, Server
 from controllers_app.containerruntime.service import Service
 from controllers_app.cri.images import Catalog
 from controllers_app.cri.runtimes import CONTAINERD, Kind

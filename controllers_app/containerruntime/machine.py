@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -13,7 +13,7 @@ from controllers_app.containerruntime import hostdisk, namespaces, rootfs
 from controllers_app.containerruntime.containers import Container
 from controllers_app.containerruntime.network import Network
 from controllers_app.containerruntime.processes import ContainerProcess
-from controllers_app.containerruntime.servers.server import Bound, Server
+from controllers_app.containerruntime.servers.server import ApiServer, Bound, Server
 from controllers_app.cri import environment
 from controllers_app.shell import builtins, resolver, tools
 from controllers_app.shell.filesystem import File, Files, Folder, Node
@@ -22,19 +22,6 @@ from controllers_app.shell.machine import BackgroundProcess, Unreachable
 from controllers_app.shell.resolver import Config, Resolved
 from controllers_app.shell.sockets import Listener
 from controllers_app.shell.streams import Runner, Sink
-
-
-class ApiServer(Protocol):
-    """The API server as containers reach it."""
-
-    @property
-    def listens(self) -> bool:
-        """Whether it takes connections."""
-        ...
-
-    async def __call__(self, request: HttpRequest, address: str) -> HttpAnswer:
-        """The answer to a request from that address."""
-        ...
 
 
 class Machine:

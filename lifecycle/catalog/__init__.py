@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 _HERE = Path(__file__).parent
+ADDONS = ("metrics-server", "ingress-nginx")  # whose manifests are here
 
 
 def images() -> dict[str, dict[str, Any]]:
@@ -39,6 +40,11 @@ def objects(profile: dict[str, Any]) -> list[dict[str, Any]]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     texts = [(_HERE / name).read_bytes() for name in profile.get("objects") or ()]
     return [document for text in texts for document in yaml.load_all(text, loader)]
+
+
+def manifest(addon: str) -> str:
+    """What installs one of ADDONS."""
+    return (_HERE / f"{addon}.yaml").read_text(encoding="utf-8")
 
 
 def recording(profile: dict[str, Any]) -> Path | None:

@@ -59,7 +59,7 @@ from apiserver_app.registry.core.service import ranges
 from apiserver_app.registry.limits import Limits
 from controllers_app.apiextensions import component as extensions
 from controllers_app.containerruntime.hosts import Dns, Hosts
-from controllers_app.containerruntime.servers import metricsserver
+from controllers_app.containerruntime.servers import ingressnginx, metricsserver
 from controllers_app.cri import images
 from controllers_app.kubelet.server.nodes import KubeletServers
 from controllers_app.kubelet.volumes.contents import Contents
@@ -164,18 +164,22 @@ class Cluster:
         """The container runtimes; containers reach the API server, and some images know etcd or
         components of the control plane."""
         metrics = componentmetrics.servers(control_plane, self.kernel, self.clients)
+        apiserver = incluster.InCluster(self.kernel, self.server, self.context.life)
+        ingress = ingressnginx.servers(
+            apiserver, lambda *target: self.hosts.network.connect(*target)
+        )
         return Hosts(
             self.kernel,
             self.cache.get,
             self.cache.list,
             contents,
-            apiserver=incluster.InCluster(self.kernel, self.server, self.context.life),
+            apiserver=apiserver,
             dns=Dns(
                 self.inputs.flags.services.dns,
                 phases.DNS if self.inputs.options.get("kubeadm") else None,
             ),
             tools=processes.tools(self.etcd),
-            servers=(*metrics, metricsserver.server(self.nodes.node)),
+            servers=(*metrics, metricsserver.server(self.nodes.node), *ingress),
         )
 
     # -- life -----------------------------------------------------------------------------------

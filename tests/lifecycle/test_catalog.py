@@ -47,6 +47,8 @@ def test_an_entry_has_a_full_name_and_known_fields_of_the_right_type(name: str) 
                 "kube-controller-manager",
                 "kube-scheduler",
                 "metrics-server",
+                "ingress-nginx",
+                "ingress-nginx-tls",
             }
             assert all(0 < port < 65536 for port in value)
         elif key == "userland":

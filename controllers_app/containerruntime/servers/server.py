@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
@@ -21,6 +22,20 @@ from controllers_app.cri import images
 from controllers_app.cri.images import Image
 from controllers_app.cri.services import ContainerRecord
 from controllers_app.shell.sockets import Socket
+
+
+class ApiServer(Protocol):
+    """The API server as containers reach it."""
+
+    @property
+    def listens(self) -> bool:
+        """Whether it takes connections."""
+        ...
+
+    async def __call__(self, request: HttpRequest, address: str) -> HttpAnswer:
+        """The answer to a request from that address."""
+        ...
+
 
 Answering = Callable[[Container, int, HttpRequest], Awaitable[HttpAnswer]]
 
