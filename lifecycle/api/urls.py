@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from lifecycle.api import acting, clusters, forks, names, openapi, reading, schema, traces
+from lifecycle.api import acting, addons, clusters, forks, names, openapi, reading, schema, traces
 
 urlpatterns = [
     path("clusters", clusters.ClusterList.as_view()),
@@ -34,6 +34,7 @@ urlpatterns = [
     path("clusters/<str:cluster>/bookmarks", traces.ClusterBookmarks.as_view()),
     path("clusters/<str:cluster>/forks", forks.Forks.as_view()),
     path("clusters/<str:cluster>/comparison", forks.Comparison.as_view()),
+    path("addons", addons.Addons.as_view()),
     path("cast", clusters.Cast.as_view()),
     path("traces", traces.Traces.as_view()),
     path("traces/import", traces.Import.as_view()),

@@ -57,6 +57,7 @@ ROUTES: Mapping[str, Mapping[str, str]] = {
     "viz/v1/clusters/<str:cluster>/bookmarks": {"GET": WATCH, "PUT": KEEP},
     "viz/v1/clusters/<str:cluster>/forks": {"GET": WATCH, "POST": CONTROL},
     "viz/v1/clusters/<str:cluster>/comparison": {"GET": WATCH},
+    "viz/v1/addons": {"GET": WATCH},
     "viz/v1/cast": {"GET": WATCH},
     "viz/v1/traces": {"GET": WATCH, "POST": KEEP},
     "viz/v1/traces/import": {"POST": KEEP},

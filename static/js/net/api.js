@@ -54,6 +54,7 @@ export function clusterApi(cluster) {
     /** @param {import('../types.js').Bookmark[]} bookmarks */
     keepBookmarks: (bookmarks) => put(`${base}/bookmarks`, { bookmarks }),
     startup: () => ask(`${base}/startup`),
+    addons: () => ask('/addons'),
     /** @param {number} from @param {number} limit */
     records: (from, limit) => ask(`${base}/records?from=${from}&limit=${limit}`),
     /** When it had a revision, or which is the oldest that is kept. @param {number} revision */

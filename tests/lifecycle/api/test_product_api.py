@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.machinery import releases
+from apiserver_app.machinery.releases import Release
+from lifecycle.api import addons
 from tests.lifecycle.hosting.running import Demo
 
 
@@ -308,8 +311,14 @@ def test_a_number_beyond_64_bits_takes_no_other_request_with_it(demo: Demo) -> N
 def test_schema_describes_every_path_and_docs_load_nothing_from_elsewhere(demo: Demo) -> None:
     schema = json.loads(demo.get("/viz/v1/schema?format=json").read())
     paths = {path for path in schema["paths"] if "{" not in path}
-    assert paths == {"/viz/v1/clusters", "/viz/v1/cast", "/viz/v1/traces", "/viz/v1/traces/import"}
-    assert len(schema["paths"]) == 27
+    assert paths == {
+        "/viz/v1/addons",
+        "/viz/v1/cast",
+        "/viz/v1/clusters",
+        "/viz/v1/traces",
+        "/viz/v1/traces/import",
+    }
+    assert len(schema["paths"]) == 28
     for operations in schema["paths"].values():
         for method in operations.keys() & {"get", "post", "put", "delete"}:
             assert {"token": []} in operations[method]["security"]
@@ -343,3 +352,30 @@ def test_a_long_trace_comes_in_pages(demo: Demo) -> None:
         start = page["next"]
     assert seqs == list(range(1, 2301))
     assert demo.ask("DELETE", "/viz/v1/traces/long", b"").status == 204
+
+
+def test_addons_say_what_they_are_made_of_and_what_installs_them(demo: Demo) -> None:
+    status, told = call(demo, "GET", "addons")
+    assert status == 200
+    known = {addon["name"]: addon for addon in told["addons"]}
+    assert [*known] == ["coredns", "kube-proxy", "metrics-server", "ingress-nginx"]
+    dns = {
+        (part["resource"], part["namespace"], part["name"]) for part in known["coredns"]["objects"]
+    }
+    assert ("deployments.apps", "kube-system", "coredns") in dns
+    assert known["coredns"]["manifest"] == ""
+    metrics = known["metrics-server"]
+    assert metrics["manifest"].count("\nkind: ") == len(metrics["objects"]) == 9
+    assert metrics["objects"][-1] == {
+        "kind": "APIService",
+        "api_version": "apiregistration.k8s.io/v1",
+        "resource": "apiservices.apiregistration.k8s.io",
+        "namespace": "",
+        "name": "v1beta1.metrics.k8s.io",
+    }
+
+
+@pytest.mark.parametrize("minor", [8, 16, 22, releases.DEFAULT.minor, 35])
+def test_every_release_serves_what_the_addons_are_made_of(minor: int) -> None:
+    for addon in addons.shown(Release.parse(f"1.{minor}.0")):
+        assert all(part["resource"].startswith(part["kind"].lower()) for part in addon["objects"])

@@ -3,6 +3,7 @@
 
 /** @type {Record<string, string>} */
 export default {
+  'addons.title': 'Add-ons',
   'begin.title': 'Begin',
   'begin.text':
     'Each runs in a cluster that is as it was when it was ready: in this one until somebody ' +

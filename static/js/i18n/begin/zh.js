@@ -3,6 +3,7 @@
 
 /** @type {Record<string, string>} */
 export default {
+  'addons.title': '附加组件',
   'begin.title': '开始',
   'begin.text': '每一项都在刚就绪时的集群中运行：尚无人改动时就是这个集群，否则是它的一个副本。',
   'begin.looks': '只能观看，不能开始。',

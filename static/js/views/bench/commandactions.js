@@ -159,6 +159,17 @@ export function commandActions(app, apply) {
       const { lines } = await run(text);
       if (!ui.text && lines.some((line) => line.failed)) put(text);
     },
+    async addons() {
+      Object.assign(ui, { dialog: 'addons', menu: '' });
+      app.draw();
+      try {
+        const { addons } = await import('./addons.js');
+        ui.addons = await addons(app, apply);
+      } catch {
+        ui.addons = () => app.words().t('commands.lost');
+      }
+      app.draw();
+    },
     resend() {
       ui.user = app.meta.users[0];
       return apply(ui.lastApplied, ui.user);

@@ -36,7 +36,7 @@ const KEYS = [
 /** @param {HTMLElement} host @param {Context} ctx */
 export function renderDialogs(host, ctx) {
   const { ui } = ctx;
-  const views = { help, traces, startup, begin, revisions, editor, answer };
+  const views = { help, traces, startup, begin, addons, revisions, editor, answer };
   const shown = views[/** @type {'help'} */ (ui.dialog)];
   render(host, shown ? shown(ctx) : null);
   keepFocus(/** @type {HTMLElement|null} */ (host.querySelector('.dialog')));
@@ -86,11 +86,15 @@ function begin(ctx) {
     words.t('begin.title'),
     h('p', null, words.t(canBegin(ctx) ? 'begin.text' : 'begin.looks')),
     runButton(ctx),
+    h('div.form', null, h('button.act', { onClick: act.addons }, words.t('addons.title'))),
     h('h2', null, words.t('start.questions')),
     questions(ctx, 'questions'),
     player.drives ? asksFirst(ctx, 'begin.over', 'again', act.startOver) : null,
   );
 }
+
+/** Once what draws them is loaded. @param {Context} ctx */
+const addons = (ctx) => dialog(ctx, ctx.words.t('addons.title'), ctx.ui.addons?.(ctx));
 
 /** How the API server was built; what it told, section by section. @param {Context} ctx */
 function startup(ctx) {

@@ -21,6 +21,7 @@ export function uiOf(meta, given) {
     answers: /** @type {import('../bench/commands.js').Answer[]} */ ([]), // the newest first
     answer: 0, // the one whose table is shown large
     startup: /** @type {import('../../types.js').Detail|null} */ (null),
+    addons: /** @type {import('../bench/addons.js').View|null} */ (null), // once they are loaded
     forms: /** @type {import('../inspector/forms.js').Forms|null} */ (null),
     service: /** @type {import('../inspector/service.js').View|null} */ (null), // once loaded
     fault: /** @type {import('../inspector/faults.js').Fault|null} */ (null),

@@ -142,8 +142,8 @@ def test_each_line_of_the_joined_page_names_its_file_and_line() -> None:
 def test_the_joined_page_is_a_program() -> None:
     files = joining.script(STATIC, making.SCRIPT, lambda name, _text: name)
     later = [
-        "core/commands/generators", "i18n/chinese", "i18n/english", "views/inspector/service",
-        "views/page/dialogs",
+        "core/commands/generators", "i18n/addons/en", "i18n/addons/zh", "i18n/chinese",
+        "i18n/english", "views/bench/addons", "views/inspector/service", "views/page/dialogs",
     ]  # fmt: skip
     assert {*files} == {f"js/{name}.js" for name in [*later, "main"]}
     pairs = [[name, file.text, file.text] for name, file in files.items()]
