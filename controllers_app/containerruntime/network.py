@@ -17,6 +17,8 @@ from controllers_app.containerruntime.environment import Environment
 from controllers_app.containerruntime.sandboxes import PodSandbox
 from controllers_app.containerruntime.servers import server
 from controllers_app.containerruntime.servers.server import Bound, Servers
+from controllers_app.cri.images import Image
+from controllers_app.cri.services import ContainerRecord
 from controllers_app.proxy.proxies import Client, Proxies
 from controllers_app.shell import resolver
 from controllers_app.shell.machine import Unreachable
@@ -105,6 +107,13 @@ class Network:
     def listening(self, sandbox: PodSandbox, port: int) -> Bound | None:
         """What listens on the pod's port now."""
         return server.listening(self._servers, self._nodes[sandbox.node], sandbox, port)
+
+    def start(self, sandbox: PodSandbox, record: ContainerRecord, image: Image) -> None:
+        """Have the servers of a container that runs do what they do unasked."""
+        for name in sorted(set(image.ports.values())):
+            start = self._servers[name].start if name in self._servers else None
+            if start is not None:
+                start(self._nodes[sandbox.node].get(sandbox.pod, record, image))
 
     def connect(self, address: str, port: int, me: PodSandbox | None) -> Bound:
         """Who answers at an address. Raises Unreachable."""

@@ -201,6 +201,7 @@ class Service:
     ) -> ContainerProcess | None:
         sandbox = self.host.sandboxes[uid]
         if not self.runs_commands(sandbox.spec_of(record.name), image):
+            self._network.start(sandbox, record, image)
             return None
         return self._containers.begin(sandbox.pod, record, image, began).main
 

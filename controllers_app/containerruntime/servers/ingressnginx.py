@@ -56,14 +56,16 @@ def servers(apiserver: ApiServer, connect: Connect) -> tuple[Server, Server]:
     """The controller's two servers, in the clear and by TLS."""
     controllers: dict[str, _Controller] = {}
 
-    async def answer(container: Container, port: int, request: HttpRequest) -> HttpAnswer:
-        controller = controllers.get(container.id)
-        if controller is None:
+    def start(container: Container) -> None:
+        if container.id not in controllers:
             controller = controllers[container.id] = _Controller(container, apiserver, connect)
             kernel = container.environment.kernel
             name = f"container/{container.id[-12:]} status"
             kernel.spawn(name, keep(controller), background=True, span=0)
-        return await controller.answer(port, request)
+
+    async def answer(container: Container, port: int, request: HttpRequest) -> HttpAnswer:
+        start(container)
+        return await controllers[container.id].answer(port, request)
 
     async def keep(controller: _Controller) -> None:
         """The statuses, while its container runs."""
@@ -75,7 +77,8 @@ def servers(apiserver: ApiServer, connect: Connect) -> tuple[Server, Server]:
         finally:
             del controllers[container.id]
 
-    return Server("ingress-nginx", answer), Server("ingress-nginx-tls", answer, tls=True)
+    plain = Server("ingress-nginx", answer, start=start)
+    return plain, Server("ingress-nginx-tls", answer, tls=True)
 
 
 class _Controller:

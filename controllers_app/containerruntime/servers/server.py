@@ -49,6 +49,7 @@ class Server:
     talk: Callable[[bytes], bytes] | None = None
     tls: bool = False
     open: Callable[[], Socket] | None = None  # whose bytes a program reads and writes
+    start: Callable[[Container], None] | None = None  # what it does unasked; twice is as once
 
 
 class Bound(msgspec.Struct, frozen=True):

@@ -148,6 +148,18 @@ def test_an_ingress_says_the_address_of_the_node_within_a_minute(
     assert session.request("GET", f"{BASE}/told").json()["metadata"]["resourceVersion"] == written
 
 
+def test_an_ingress_says_its_address_though_nobody_has_asked_for_anything() -> None:
+    session = cluster(nodes=1)
+    for answer in session.apply(catalog.manifest("ingress-nginx")):
+        assert answer.status in (0, 201), answer.text
+    body = ingress("quiet", rule("quiet.example.com", path("/", "tea")))
+    assert session.request("POST", BASE, body).status == 201
+    until_ready(session)
+    session.wait(2 * STATUS_SECONDS)
+    status = session.request("GET", f"{BASE}/quiet").json()["status"]
+    assert len(status["loadBalancer"]["ingress"]) == 1
+
+
 def test_it_sees_what_its_service_account_may_and_keeps_what_it_saw(
     session: Session, made: Any
 ) -> None:
