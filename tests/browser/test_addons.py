@@ -81,6 +81,9 @@ def test_the_ingress_controller_is_installed_in_a_namespace_of_its_own(
     ingress.get_by_text("Its manifest").click()
     sight.says(ingress, "controller: k8s.io/ingress-nginx")
     assert_laid_out(sight)
+    narrow = card(look(NARROW), "Ingress controller")
+    expect(narrow.get_by_role("list", name="Its pods").get_by_role("button")).to_be_visible()
+    assert narrow.evaluate("(card) => card.scrollWidth <= card.clientWidth")
 
 
 def test_a_student_who_installs_one_is_refused_in_the_words_of_the_api_server(look: Look) -> None:
