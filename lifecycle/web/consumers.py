@@ -101,16 +101,22 @@ class TraceConsumer(AsyncWebsocketConsumer):
             reader = past.of(cluster, topic)
             start = wanted["from"]
             if wanted["keyframe"]:
-                start = await self._begin(reader, wanted["keyframe"], topic.last)
+                start = await self.begin(reader, wanted["keyframe"], topic.last)
                 reader.read_ahead(topic)
             await self.follow(reader, topic, start, wanted["to"], clock)
         finally:
             topic.listeners -= 1
         await self.close(GOING_AWAY)
 
-    async def _begin(self, reader: past.Past, wanted: int, last: int) -> int:
+    async def begin(self, reader: past.Past, wanted: int, last: int) -> int:
         """Send a keyframe; the record that comes after it."""
-        begin = await (reader.join(last) if wanted == SEQ_MAX else reader.at(wanted))
+        making = asyncio.ensure_future(
+            reader.join(last) if wanted == SEQ_MAX else reader.at(wanted)
+        )
+        # who leaves does not end what is made for others, too
+        while not (await asyncio.wait((making,), timeout=IDLE_SECONDS))[0]:
+            await self.send(text_data=_json({"idle": True}))
+        begin = making.result()
         if begin.text:
             await self._send(begin)
         return begin.seq + 1
