@@ -181,10 +181,9 @@ test('what the store has no more is not taken for the past', async () => {
 test('a connection on which nothing comes is given up, and taken up again where it was', () => {
   const { feed, seqs } = opened();
   const [first] = sockets;
-  first.say(JSON.stringify({ hello: {} }));
   feed.check(1e9);
-  assert.equal(sockets.length, 1, 'who waits for the first picture waits');
-  first.say(JSON.stringify({ idle: true }));
+  assert.equal(first.closed, false, 'who waits for the hello waits');
+  first.say(JSON.stringify({ hello: {} }));
   feed.check(performance.now() + 29_000);
   assert.equal(first.closed, false);
   seqs.push(1, 2, 3);
@@ -194,5 +193,35 @@ test('a connection on which nothing comes is given up, and taken up again where 
   assert.match(sockets[1].url, /from=4&/);
   globalThis.dispatchEvent(new Event('online'));
   assert.equal(sockets.length, 2, 'once');
+  feed.close();
+});
+
+test('what came and is not taken is given up, too, and asked for again', async (t) => {
+  const now = t.mock.method(performance, 'now', () => 0);
+  const at = (/** @type {number} */ ms) => now.mock.mockImplementation(() => ms);
+  const { feed, seqs, listener } = opened();
+  const [first] = sockets;
+  at(1_000);
+  first.say(packed(1));
+  await feed.taken;
+  /** @type {() => void} */ let begin = () => undefined;
+  listener.turn = () => new Promise((go) => (begin = () => go(undefined)));
+  at(50_000);
+  first.say(packed(2));
+  at(79_000);
+  first.say(JSON.stringify({ idle: true }));
+  feed.check(79_999);
+  assert.equal(first.closed, false);
+  feed.check(80_001);
+  assert.equal(first.closed, true);
+
+  listener.turn = () => undefined;
+  globalThis.dispatchEvent(new Event('online'));
+  assert.match(sockets[1].url, /from=2&/);
+  sockets[1].say(packed(2, 3));
+  await feed.taken;
+  begin();
+  await new Promise((go) => setImmediate(go));
+  assert.deepEqual(seqs, [1, 2, 3], 'the other is not taken once more');
   feed.close();
 });

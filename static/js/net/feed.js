@@ -37,7 +37,9 @@ export class Feed {
     this.closed = false;
     /** @type {WebSocket|null} */ this.socket = null;
     this.resting = false; // nobody looks
-    /** when the last message came, 0 before what follows the hello */ this.heardAt = 0;
+    /** when the last message came, 0 before the first */ this.heardAt = 0;
+    /** messages that came and are not taken yet */ this.pending = 0;
+    /** when the last one was taken, or the first of those that wait came */ this.takenAt = 0;
     /** @type {ReturnType<typeof setTimeout>|undefined} to the next attempt */
     this.timer = undefined;
     /** messages in their order, though some take time to unpack */
@@ -51,16 +53,21 @@ export class Feed {
     const next = this.next();
     const socket = connect(this.cluster, next ? `from=${next}` : 'keyframe=now');
     this.socket = socket;
-    this.heardAt = 0;
-    let isFirst = true;
+    // what came by another connection is taken no more, and nothing waits for it
+    Object.assign(this, { heardAt: 0, pending: 0, taken: Promise.resolve() });
     socket.addEventListener('message', ({ data }) => {
+      if (socket !== this.socket) return;
       const came = performance.now();
-      if (!isFirst && socket === this.socket) this.heardAt = came;
-      isFirst = false;
+      this.heardAt = came;
+      if (!this.pending) this.takenAt = came;
+      this.pending += 1;
       const text = textOf(data);
       const take = async () => {
         const said = await text;
         await this.listener.turn?.(came);
+        if (socket !== this.socket) return;
+        this.pending -= 1;
+        this.takenAt = performance.now();
         this._take(said, socket);
       };
       this.taken = this.taken.then(take).catch(reportError);
@@ -78,9 +85,14 @@ export class Feed {
     end(this.socket);
   }
 
-  /** A connection on which nothing comes any more does not say so itself. @param {number} now */
+  /**
+   * A connection on which nothing comes any more does not say so itself, and what has come and is
+   * not unpacked for so long will not be.
+   * @param {number} now
+   */
   check(now) {
-    if (this.heardAt && now - this.heardAt > SILENT_MS) this._giveUp();
+    const since = this.pending ? Math.min(this.heardAt, this.takenAt) : this.heardAt;
+    if (since && now - since > SILENT_MS) this._giveUp();
   }
 
   _giveUp() {
