@@ -6,7 +6,7 @@ import { activityOf, amountIn, countsIn } from '../../static/js/core/timeline/ac
 import * as axis from '../../static/js/core/timeline/axis.js';
 import { History } from '../../static/js/core/trace/history.js';
 import { timelineAt } from '../../static/js/core/timeline/timeline.js';
-import { must, recorded } from './traces.mjs';
+import { commandAt, must, recorded } from './traces.mjs';
 
 const history = new History();
 history.append(recorded('full'));
@@ -76,4 +76,18 @@ test('what is asked before the first record came begins with it', () => {
   late.append(index.records.slice(500, 900));
   assert.ok(activityOf(late.index).trail.every((seq) => seq > 500));
   assert.ok(activityOf(late.index).trail.length);
+});
+
+test('a way whose request waits for its answer is not at rest, however long that takes', () => {
+  const all = recorded('full');
+  const asked = all[commandAt(all)];
+  const answer = must(all.find(({ kind, span }) => kind === 'response' && span === asked.seq));
+  const later = answer.t + 30e6;
+  const waiting = new History();
+  waiting.append(all.filter(({ seq }) => seq < answer.seq));
+  const clock = { seq: answer.seq, t: later, kind: 'clock', span: 0, mode: 'run', speed: 1 };
+  waiting.append([/** @type {any} */ (clock)]);
+  const range = axis.rangeAt(waiting.index, {}, answer.seq);
+  assert.equal(range.rests, false);
+  assert.equal(range.t, later);
 });

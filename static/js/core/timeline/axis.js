@@ -136,10 +136,13 @@ export function rangeAt(index, follow, seq) {
 }
 
 /**
- * Whether a kubelet is still at a step of this way, such as pulling an image.
+ * Whether its last request waits for its answer, or a kubelet is still at a step of this way, such
+ * as pulling an image.
  * @param {Index} index @param {number[]} trail @param {number} at
  */
 function isAtWork(index, trail, at) {
+  const span = index.spanOf(/** @type {any} */ (index.record(trail[at])));
+  if (span?.type === 'request' && !span.close) return true;
   const ended = new Set();
   for (let i = at; i >= 0 && i > at - LOOK_BACK; i -= 1) {
     const record = /** @type {any} */ (index.record(trail[i]));
