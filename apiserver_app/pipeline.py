@@ -18,7 +18,7 @@ from apiserver_app.gates.gate import Step
 from apiserver_app.handlers.call import READS, Outcome
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
-from apiserver_app.handlers.input import bodies
+from apiserver_app.handlers.input import bodies, deadline
 from apiserver_app.handlers.request import Operation, Request
 from apiserver_app.handlers.verbs import deletes
 from apiserver_app.machinery import errors, meta
@@ -110,6 +110,8 @@ class Pipeline:
             await begun
         if operation.passes:
             await self.write(request)
+        if not self.cluster.etcd.runs and "etcd" not in operation.passes:
+            await deadline.until_etcd_runs(request)
         outcome = request.operation.answer(request)
         return outcome if isinstance(outcome, Outcome) else await outcome
 

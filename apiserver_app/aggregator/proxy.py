@@ -54,6 +54,9 @@ class PassOn(Operation):
 
     refuses_as = "routing"
 
+    def asks_etcd(self, request: Request) -> bool:
+        return False
+
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 

@@ -85,18 +85,26 @@ def recover(server: Server) -> None:
         _end_at(server, lease, granted.until)
 
 
+def promote(server: Server) -> None:
+    """Gives all granted leases their whole time again, when etcd runs again."""
+    for lease in sorted(server.store.granted):
+        renew(server, lease)
+    recover(server)
+
+
 async def expire_shared(server: Server) -> None:
     """Revokes expired shared leases, forever."""
     store, kernel = server.store, server.kernel
     while True:
         await kernel.sleep(STEP_SECONDS)
+        await server.life.until_running()
         for lease in store.leases():
             if lease not in store.granted and lease <= kernel.now // SECOND:
                 revoke(server, lease, span=None)
 
 
 def _keep_alive(server: Server, lease: int) -> None:
-    if lease in server.kept_alive and lease in server.store.granted:
+    if lease in server.kept_alive and lease in server.store.granted and server.life.runs:
         kernel = server.kernel
         due = kernel.now + renew(server, lease) * SECOND // 3
         kernel.call_at(due, lambda _: _keep_alive(server, lease), None, background=True)
@@ -108,7 +116,7 @@ def _end_at(server: Server, lease: int, until: int) -> None:
 
 def _due(server: Server, lease: int) -> None:
     granted = server.store.granted.get(lease)
-    if granted is None or server.store.alarm:
+    if granted is None or server.store.alarm or not server.life.runs:
         return
     if granted.until > server.kernel.now:
         _end_at(server, lease, granted.until)

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
+from apiserver_app.etcd.life import Life
 from apiserver_app.etcd.members import Members, identity
 from apiserver_app.etcd.mvcc import Store
 from apiserver_app.machinery.kernel import Kernel
@@ -80,6 +81,7 @@ class Server:
         probe: Probe,
         values: Values,
         members: Members,
+        life: Life,
     ) -> None:
         self.store = store
         self.kernel = kernel
@@ -87,6 +89,7 @@ class Server:
         self.values = values
         self.version = release_of(version)
         self.members = members
+        self.life = life
         self.cluster_id = identity(f"{name} cluster")
         self.kept_alive: set[int] = set()  # leases that a client renews
         self._probe = probe

@@ -128,5 +128,8 @@ class Answered(Operation):
 
     refuses_as = "routing"
 
+    def asks_etcd(self, request: Request) -> bool:
+        return False
+
 
 ANSWERED = Answered()

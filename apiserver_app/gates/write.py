@@ -12,6 +12,7 @@ from apiserver_app.etcd import wal
 from apiserver_app.gates.gate import Gate
 from apiserver_app.handlers.cluster import ClusterContext
 from apiserver_app.handlers.decision import Decision
+from apiserver_app.handlers.input import deadline
 from apiserver_app.handlers.request import Request
 
 HANDLERS = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers"
@@ -70,6 +71,7 @@ class Etcd(Gate):
         self._resource_of = cluster.cache.resource_of
         self._kernel = cluster.kernel
         self._counters = cluster.counters
+        self._etcd = cluster.etcd
         self.cost = cluster.options.sync
         self._wal = wal.Wal(cluster.kernel, self.cost)
 
@@ -77,6 +79,8 @@ class Etcd(Gate):
         return self._store(request)
 
     async def _store(self, request: Request) -> Decision:
+        if not self._etcd.runs:
+            await deadline.until_etcd_runs(request)
         logs = request.operation.logs and not request.dry_run
         behind = self._wal.behind() if logs else 0
         synced = self._kernel.spend_time(behind + self.cost)

@@ -19,6 +19,7 @@ from apiserver_app.auth.authz import union as authz_union
 from apiserver_app.auth.bootstrap import SECURE_PORT
 from apiserver_app.egress.outbound import Outbound
 from apiserver_app.etcd import wal
+from apiserver_app.etcd.life import Life as EtcdLife
 from apiserver_app.etcd.mvcc import Store
 from apiserver_app.handlers import decision
 from apiserver_app.handlers.server.counters import Counters
@@ -151,6 +152,7 @@ class ClusterContext(msgspec.Struct):
     probe: GateProbe
     rand: Rand
     # what is stored
+    etcd: EtcdLife
     store: Store
     cache: WatchCache
     storage: Storage

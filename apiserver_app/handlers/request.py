@@ -176,5 +176,9 @@ class Operation:
         """Whether to begin anew on the newer object, since somebody else was faster."""
         return False
 
+    def asks_etcd(self, request: Request) -> bool:
+        """Whether it cannot be answered without etcd."""
+        return True
+
     def answer(self, request: Request) -> Outcome | Awaitable[Outcome]:
         return request.outcome

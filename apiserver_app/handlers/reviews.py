@@ -33,6 +33,9 @@ class Review(Operation):
 
     passes = ("decode", "etcd")
 
+    def asks_etcd(self, request: Request) -> bool:
+        return False  # it is stored nowhere
+
     def begin(self, request: Request) -> None:
         if request.verb != "create" or request.info.kind not in _ANSWERS:
             info = request.info

@@ -25,6 +25,8 @@ _TEXT = "text/plain; charset=utf-8"
 # GET only, as go-restful routes them; other paths take any method, but no trailing slash
 _ROUTED = ("/version", "/api", "/openid", "/.well-known")
 _EXACT = (*health.ROOTS, "/metrics", "/openapi")
+_ETCD = ("etcd", "etcd-readiness")  # the checks that ask it
+_NO_ETCD = "error getting data from etcd: context deadline exceeded"
 _NO_SNIFF = ("X-Content-Type-Options", "nosniff")
 _FOR_AN_HOUR = [("Cache-Control", "public, max-age=3600")]
 
@@ -104,7 +106,8 @@ class PathHandler:
             self._checked[name, status, root] += 1
         if check:
             if check in failed:
-                text = f"internal server error: {check} failed\n"
+                why = _NO_ETCD if check in _ETCD else f"{check} failed"
+                text = f"internal server error: {why}\n"
                 return _document(text.encode(), _TEXT, 500)
             return _document(b"ok", _TEXT)
         code, text = health.answer(root, names, call.params, lambda name: name not in failed)
@@ -138,8 +141,10 @@ class PathHandler:
         """Returns the checks that do not pass yet."""
         registered = self._cluster.aggregation.services.is_registered
         failed = [] if registered else ["autoregister-completion"]
+        etcd = [] if self._cluster.etcd.runs else [*_ETCD]
         if root == "livez":
-            return []
+            return etcd
+        failed += etcd
         if root == "readyz" and self._cluster.life.state != life.SERVING:
             failed.append("shutdown")
         return failed if self._cluster.process.is_ready() else ["informer-sync", *failed]

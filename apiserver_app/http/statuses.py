@@ -14,6 +14,7 @@ from apiserver_app.http import encode
 from apiserver_app.http.exchange import Headers
 from apiserver_app.http.negotiation import Accepted
 from apiserver_app.machinery.errors import ApiError
+from apiserver_app.machinery.serializer import compact
 
 _JSON, _UNASKED = Accepted(), Accepted(pretty=True)
 TEXT = "text/plain; charset=utf-8"
@@ -27,6 +28,8 @@ def render(error: ApiError, accepted: Accepted | None = _JSON) -> tuple[int, Hea
     gets JSON."""
     if error.plain:
         return error.code, _plain_headers(error), f"{error.message}\n".encode()
+    if error.untyped:
+        return error.code, [("Content-Type", TEXT)], compact.encode(error.status()) + b"\n"
     accepted = accepted or _UNASKED
     headers = [("Content-Type", accepted.media_type)]
     if error.retry_after:

@@ -194,14 +194,15 @@ class ApiError(Exception):
         self.gate = ""  # the gate that refused, once the trace has recorded it
         self.about: dict[str, Any] = {}  # more detail from the gate, for the trace
         self.plain = False  # sent as plain text instead of as a Status
+        self.untyped = False  # sent as text, a Status without its kind and version
         self.token = ""  # continue token with which a refused list can go on
         if retry_after:
             self.details.setdefault("retryAfterSeconds", retry_after)
 
     def status(self) -> dict[str, Any]:
+        named = {} if self.untyped else {"kind": "Status", "apiVersion": "v1"}
         out: dict[str, Any] = {
-            "kind": "Status",
-            "apiVersion": "v1",
+            **named,
             "metadata": {"continue": self.token} if self.token else {},
             "status": "Failure",
             "message": self.message,
@@ -413,8 +414,9 @@ def too_many_values(limit: str) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", message)
 
 
-def timeout(message: str, retry_after: int = 0) -> ApiError:
-    return ApiError(504, "Timeout", f"Timeout: {message}", retry_after=retry_after)
+def timeout(message: str, retry_after: int = 0, details: dict[str, Any] | None = None) -> ApiError:
+    text = f"Timeout: {message}"
+    return ApiError(504, "Timeout", text, details=details, retry_after=retry_after)
 
 
 def unavailable(message: str, retry_after: int = 1) -> ApiError:

@@ -29,8 +29,9 @@ class Signal:
     def clear(self) -> None:
         self.is_set = False
 
-    async def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Waits until set; returns False when the timeout expired first."""
+    async def wait(self, timeout_seconds: float | None = None, *, background: bool = False) -> bool:
+        """Waits until set; returns False when the timeout expired first. In the background no clock
+        jumps there for it."""
         if self.is_set:
             return True
         if timeout_seconds is None:
@@ -44,7 +45,7 @@ class Signal:
             nonlocal handle
             self._register(task, epoch)
             handle = self._kernel.call_at(
-                due, self._kernel.wake_pair, (task, epoch), background=task.background
+                due, self._kernel.wake_pair, (task, epoch), background=background or task.background
             )
 
         while not self.is_set and self._kernel.now < due:

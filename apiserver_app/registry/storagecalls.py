@@ -27,6 +27,7 @@ IN_JSON = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 _UNWRITTEN = "put skip left"
 _DRY_RUN = "DryRunnableStorage skip dryRun"
 _INJECTED = "put deny putInjected"
+_UNREACHED = "put deny unreached"
 
 DONE: dict[str, tuple[str, ...]] = {
     CREATE: (
@@ -49,6 +50,7 @@ ENDS: dict[str, dict[str, tuple[int | str, ...]]] = {
         "versioned": (0, "Versioner deny versioned"),
         "exists": (2, "put deny putStale", "Get allow deleting"),
         "injected": (2, _INJECTED),
+        "unreached": (2, _UNREACHED),
     },
     UPDATE: {
         "marked": (1, "tryUpdate change marks", "encode allow encode", "put change putOver"),
@@ -58,6 +60,7 @@ ENDS: dict[str, dict[str, tuple[int | str, ...]]] = {
         "stale": (3, "put deny putStale"),
         "gone": (3, "put deny putGone"),
         "injected": (2, _INJECTED),
+        "unreached": (0, "Get deny unreached"),
         "refused": (2, "preconditions deny"),
     },
     DELETE: {
@@ -65,6 +68,7 @@ ENDS: dict[str, dict[str, tuple[int | str, ...]]] = {
         "stale": (0, "delete deny putStale"),
         "gone": (0, "delete deny putGone"),
         "injected": (0, "delete deny putInjected"),
+        "unreached": (0, "delete deny unreached"),
     },
 }
 # what comes before the call that an operation is about, by its verb

@@ -19,10 +19,10 @@ ACTIONS = (
     "role",
     "fault",
     "apiserver",
+    "etcd",
     "reset",
     "stage",
 )
-
 
 MANIFEST_CHARACTERS_MAX = 3 * 2**20
 GET_MAX = 10  # types and names of one `get`
@@ -82,7 +82,7 @@ class ControlSerializer(Input):
             "speed": ("speed",),
             "breakpoint": ("set",),
             "role": ("role", "do"),
-            "apiserver": ("do",),
+            **dict.fromkeys(("apiserver", "etcd"), ("do",)),
         }
         for field in needed.get(given["action"], ()):
             if field not in given:
@@ -188,6 +188,7 @@ class StateSerializer(serializers.Serializer[Any]):
     held = serializers.JSONField(allow_null=True)
     waiting = serializers.IntegerField(help_text="requests that wait while it is frozen")
     apiserver = serializers.ChoiceField(choices=("serving", "stopping", "stopped"))
+    etcd = serializers.ChoiceField(choices=("running", "stopped"))
     alarm = serializers.CharField(allow_blank=True, help_text="why the store takes no writes")
     quarantined = serializers.ListField(
         child=serializers.CharField(), help_text="what stopped the cluster twice and is not run"

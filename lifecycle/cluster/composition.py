@@ -20,6 +20,7 @@ from apiserver_app.auth.authn import legacy_account
 from apiserver_app.auth.authz import config as authz_config
 from apiserver_app.egress import carriers, outbound
 from apiserver_app.etcd import lease as leases
+from apiserver_app.etcd import life as etcdlife
 from apiserver_app.etcd import mvcc, wal
 from apiserver_app.etcd import server as etcd
 from apiserver_app.etcd.backend import Backend
@@ -189,6 +190,8 @@ class Cluster:
         without it they start at once. Runs when the kernel does."""
         detail = startup.summary(self.context, self.inputs.flags)
         self.recorder.tell("component", "apiserver", "starting", detail, span=0)
+        if self.state.control.get("etcd") == etcdlife.STOPPED:
+            self.context.etcd.start()
         self.kernel.spawn("boot", self._boot(ask or self._start_role))
 
     async def _boot(self, ask: Ask) -> None:
@@ -331,6 +334,7 @@ class Cluster:
                 ),
             ),
             process=Process(lambda: self.ready, self._runs, self._bug),
+            etcd=etcdlife.Life(self.kernel, self.recorder),
             life=Life(
                 self.kernel,
                 self.recorder,
@@ -393,8 +397,10 @@ class Cluster:
                 saved.get("leader") or (),
                 self.inputs.machine(1),
             ),
+            self.context.etcd,
         )
         leases.recover(server)
+        server.life.on_start.append(lambda: leases.promote(server))
         return server
 
     def _runs(self, name: str) -> bool:

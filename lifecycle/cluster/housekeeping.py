@@ -76,13 +76,18 @@ class Housekeeping:
         store = self._store
         while True:
             await self._kernel.sleep(COMPACT_SECONDS)
-            await self._context.life.until_started()
+            await self._until_both_run()
             revision = await self._oldest_kept()
             if revision > store.compacted:
                 store.compact(revision)
             await self._clear()
             store.put(COMPACT_KEY, str(store.compacted).encode())
             await self._forget(self._recorder.seq - TRACE_KEEP)
+
+    async def _until_both_run(self) -> None:
+        """Until the API server has started and can write to etcd."""
+        await self._context.life.until_started()
+        await self._context.etcd.until_running()
 
     async def _oldest_kept(self) -> int:
         """The revision from which on there are neither too many nor too many bytes."""
@@ -115,7 +120,7 @@ class Housekeeping:
     async def _say_alive(self) -> None:
         while True:
             await self._kernel.sleep(masterleases.RENEW_SECONDS, background=True)
-            await self._context.life.until_started()
+            await self._until_both_run()
             masterleases.renew(self._store, self._context.addresses.advertised, self._grant())
 
     def _grant(self) -> int:

@@ -73,6 +73,9 @@ class ShellProcess:
     async def sleep(self, seconds: float) -> None:
         await self._call.runner.sleep(seconds)
 
+    async def until_deadline(self, seconds: float) -> None:
+        await self.sleep(seconds)
+
     def poke(self) -> None:
         self._call.runner.poke()
 
@@ -143,6 +146,9 @@ class ConsoleProcess:
 
     async def sleep(self, seconds: float) -> None:
         raise Ended
+
+    async def until_deadline(self, seconds: float) -> None:
+        """What does not come, does not come later."""
 
     def poke(self) -> None:
         """Nothing waits here."""

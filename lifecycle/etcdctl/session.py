@@ -18,6 +18,7 @@ from lifecycle.etcdctl.flags import FlagError, Parsed, number
 from lifecycle.etcdctl.printers import Printer
 from lifecycle.etcdctl.tables import Answer
 
+DIAL_SECONDS = 5.0  # --command-timeout
 ERROR, BAD_CONNECTION, INVALID_INPUT, BAD_FEATURE, INTERRUPTED, BAD_ARGS = 1, 2, 3, 4, 5, 128
 
 
@@ -45,6 +46,10 @@ class Process(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None: ...
+
+    async def until_deadline(self, seconds: float) -> None:
+        """For an answer that does not come."""
+        ...
 
     def poke(self) -> None: ...
 
@@ -137,9 +142,10 @@ class Session(msgspec.Struct):
             path = self.flag(name)
             if path and not self.process.has_file(path):
                 raise Exit(ERROR, f"open {path}: no such file or directory")
-        known = [self._is_here(endpoint) for endpoint in self.endpoints()]
+        runs = self.server.life.runs
+        known = [runs and self._is_here(endpoint) for endpoint in self.endpoints()]
         if not known or not any(known) or not (self.flag("cert") and self.flag("key")):
-            await self.process.sleep(5.0)
+            await self.process.until_deadline(DIAL_SECONDS)
             raise Exit(ERROR, "context deadline exceeded")
 
     def _is_here(self, endpoint: str) -> bool:

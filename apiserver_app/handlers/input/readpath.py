@@ -20,15 +20,16 @@ class Read(NamedTuple):
 
     by: str
     why: str
+    asks_etcd: bool = False  # for the value, or for the revision that the cache must have
 
 
 _WATCH = Read(CACHE, "watches follow the cache, which follows etcd once for all of them")
 _ANY = Read(CACHE, "resourceVersion 0: whatever the cache has will do")
 _AT_LEAST = Read(CACHE, "the cache has come to the revision that is asked for")
-_LATEST = Read(ETCD, "without a resourceVersion the latest is wanted")
-_CONSISTENT = Read(CACHE, "the cache is as new as etcd, so it has the latest")
-_PAGE = Read(ETCD, "the cache has no pages of a past revision")
-_EXACT = Read(ETCD, "the cache does not keep the past")
+_LATEST = Read(ETCD, "without a resourceVersion the latest is wanted", asks_etcd=True)
+_CONSISTENT = Read(CACHE, "the cache is as new as etcd, so it has the latest", asks_etcd=True)
+_PAGE = Read(ETCD, "the cache has no pages of a past revision", asks_etcd=True)
+_EXACT = Read(ETCD, "the cache does not keep the past", asks_etcd=True)
 _SNAPSHOT = Read(CACHE, "the cache keeps snapshots of recent revisions")
 
 

@@ -90,6 +90,7 @@ async def keep_repaired(cluster: ClusterContext) -> None:
     while True:
         await cluster.kernel.sleep(REPAIR_SECONDS, background=True)
         await cluster.life.until_started()
+        await cluster.etcd.until_running()
         try:
             await repair(cluster)
         except errors.ApiError:

@@ -16,8 +16,10 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry.generic import Page, Selection
 
-# who is asked, and where it would answer; etcd answers as long as anybody can ask
-_ASKED = (("scheduler", 10259), ("controller-manager", 10257), ("etcd-0", 0))
+# who is asked, and where it would answer
+_ASKED = (("scheduler", 10259), ("controller-manager", 10257))
+_ETCD = "etcd-0"
+_UNHEALTHY = {"type": "Healthy", "status": "False"}
 
 
 def get(request: Request) -> Outcome:
@@ -39,17 +41,23 @@ def page(request: Request, selection: Selection) -> Outcome:
 
 
 def _statuses(cluster: ClusterContext) -> list[Object]:
-    return [_status(name, port, cluster.process.component_runs(name)) for name, port in _ASKED]
+    runs = cluster.process.component_runs
+    others = [_status(name, "" if runs(name) else _refused(port)) for name, port in _ASKED]
+    etcd = _status(_ETCD, "")
+    if not cluster.etcd.runs:  # it is asked by its own protocol
+        etcd["conditions"] = [{**_UNHEALTHY, "error": "context deadline exceeded"}]
+    return [*others, etcd]
 
 
-def _status(name: str, port: int, runs: bool) -> Object:
+def _refused(port: int) -> str:
+    at = f"127.0.0.1:{port}"
+    return f'Get "https://{at}/healthz": dial tcp {at}: connect: connection refused'
+
+
+def _status(name: str, failure: str) -> Object:
     condition = {"type": "Healthy", "status": "True", "message": "ok"}
-    if not runs:
-        at = f"127.0.0.1:{port}"
-        condition["status"] = "False"
-        condition["message"] = (
-            f'Get "https://{at}/healthz": dial tcp {at}: connect: connection refused'
-        )
+    if failure:
+        condition = {**_UNHEALTHY, "message": failure}
     return {
         "kind": "ComponentStatus",
         "apiVersion": "v1",

@@ -19,6 +19,9 @@ _TRUE = ("1", "t", "true")
 class Get(Operation):
     call = storagecalls.GET
 
+    def asks_etcd(self, request: Request) -> bool:
+        return request.info.plural != COMPUTED and _read(request).asks_etcd
+
     def answer(self, request: Request) -> Outcome:
         cluster, info, call = request.cluster, request.info, request.call
         if call.params:
@@ -50,6 +53,9 @@ class GetPart(Operation):
 class List(Operation):
     call = storagecalls.LIST
 
+    def asks_etcd(self, request: Request) -> bool:
+        return request.info.plural != COMPUTED and _read(request).asks_etcd
+
     def answer(self, request: Request) -> Outcome:
         cluster, info = request.cluster, request.info
         selection = listing.select(request)
@@ -58,7 +64,7 @@ class List(Operation):
         listing.check_fresh(request, options.at_least)
         if info.plural == COMPUTED:
             return componentstatus.page(request, selection)
-        etcd = readpath.of(request.call, cluster.version).by == readpath.ETCD
+        etcd = _read(request).by == readpath.ETCD
         if etcd:
             cluster.counters.stored("list", info.key, 0)
         page = listing.page(request, selection, options)
@@ -71,6 +77,9 @@ class Watch(Operation):
 
     call = storagecalls.WATCH
 
+    def asks_etcd(self, request: Request) -> bool:
+        return False  # a watch follows the cache
+
     def answer(self, request: Request) -> Outcome:
         selection = listing.select(request)
         options = listoptions.of_watch(request.call, request.cluster.version)
@@ -78,6 +87,10 @@ class Watch(Operation):
         if options.initial:  # a watch from a revision yet to come waits for it
             listing.check_fresh(request, options.revision)
         return Outcome(200, selection=selection)
+
+
+def _read(request: Request) -> readpath.Read:
+    return readpath.of(request.call, request.cluster.version)
 
 
 GET, GET_PART, LIST, WATCH = Get(), GetPart(), List(), Watch()

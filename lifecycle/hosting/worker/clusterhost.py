@@ -328,6 +328,7 @@ class ClusterHost:
         state.rand, state.seq = cluster.rand.state, cluster.recorder.seq
         members = self.cluster.etcd.members
         state.control = {
+            "etcd": self.cluster.context.etcd.state,
             "inputs": self._input_count,
             "untouched": self.untouched,
             "members": members.all,
@@ -374,6 +375,7 @@ class ClusterHost:
             "speed": stands.speed,
             "frozen": self.kernel.frozen,
             "apiserver": self.cluster.context.life.state,
+            "etcd": self.cluster.context.etcd.state,
             "alarm": self.cluster.store.alarm,
             "quarantined": sorted(label.decode() for label in self.kernel.quarantined),
             "held": recorder.held if self.kernel.frozen else None,

@@ -28,7 +28,7 @@ from lifecycle.trace.recorder import Breakpoint
 
 BREAKPOINTS_MAX = 32
 # by which a cluster does something else than by itself
-TOUCHING = ("role", "apiserver", "fault", "console")
+TOUCHING = ("role", "apiserver", "etcd", "fault", "console")
 FAULT = "etcdserver: request timed out"
 FAULTS_MAX, FAULT_TIMES_MAX, FAULT_CHARACTERS_MAX = 16, 1000, 500
 CONSOLE_CHARACTERS_MAX = 65_536
@@ -61,6 +61,7 @@ class Controls:
             "role": self._role,
             "fault": self._fault,
             "apiserver": self._apiserver,
+            "etcd": self._etcd,
             "reset": self._reset,
             "objects": self._objects,
             "object_at": self._object_at,
@@ -190,6 +191,17 @@ class Controls:
         host.erase()
 
     # -- etcd -----------------------------------------------------------------------------------
+
+    def _etcd(self, host: ClusterHost, args: Args) -> None:
+        """Stop etcd, or start it again."""
+        do, life = str(args.get("do", "")), host.cluster.context.etcd
+        act = {"start": life.start, "stop": life.stop}.get(do)
+        if act is None:
+            raise ControlError(f'etcd can be asked to start or stop, not to "{do}"')
+        if life.runs == (do == "start"):
+            raise ControlError(f"cannot {do} etcd: it is {life.state}")
+        self._record(host, "etcd", {"do": do})
+        act()
 
     def _fault(self, host: ClusterHost, args: Args) -> None:
         """Have etcd answer the next writes of a resource with an error; 0 times: no more faults."""

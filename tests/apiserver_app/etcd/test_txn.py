@@ -11,6 +11,7 @@ from apiserver_app.etcd.delete_range import Response as Deleted
 from apiserver_app.etcd.entries import Entry
 from apiserver_app.etcd.errors import EtcdError
 from apiserver_app.etcd.keys import Keys, prefix_end
+from apiserver_app.etcd.life import Life
 from apiserver_app.etcd.members import Members
 from apiserver_app.etcd.mvcc import Store
 from apiserver_app.etcd.put import Request as Put
@@ -43,15 +44,17 @@ class PlainValues:
 def server() -> Server:
     kernel = Kernel(0)
     members = Members("test", kernel, lambda host: False)
+    probe = Recorder(kernel, epoch=0)
     return Server(
         "test",
         Release(33),
         Store(MemoryBackend()),
         kernel,
         Rand(1),
-        Recorder(kernel, epoch=0),
+        probe,
         PlainValues(),
         members,
+        Life(kernel, probe),
     )
 
 

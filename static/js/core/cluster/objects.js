@@ -300,7 +300,7 @@ export function lanesOf(index, state, busy, most) {
   return { lanes, others };
 }
 
-const NO_CONTROLLER = new Set(['scheduler', 'apiserver', 'etcdctl']);
+const NO_CONTROLLER = new Set(['scheduler', 'apiserver', 'etcd', 'etcdctl']);
 
 /** @param {string} component */
 export const isController = (component) =>

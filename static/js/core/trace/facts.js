@@ -88,6 +88,7 @@ export class Facts {
       this.startup = { ...this.startup, ...detail };
       return;
     }
+    if (name === 'etcd') return;
     if (state === 'synced' && detail?.resource && detail.why) {
       this.news += 1;
       this.listed.set(`${name} ${detail.resource}`, detail.why);

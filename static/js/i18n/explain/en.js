@@ -117,6 +117,7 @@ export default {
     'taken only while that is still the newest. *{who}* loses nothing and waits for nobody.',
   'again.short': 'a newer revision is there; it tries again',
   'denied.etcd': 'Someone was faster, so nothing was stored.',
+  'denied.etcd.unreached': 'etcd did not answer in time.',
   'denied.routing': 'No server here answers this.',
   'denied.other': 'The request was refused with {code}.',
   'denied.rbac':

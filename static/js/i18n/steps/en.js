@@ -37,6 +37,7 @@ export default {
   'step.putStale': 'expected mod_revision {expected}, found {found}: nothing was written',
   'step.putGone': 'expected mod_revision {expected}, but the key is gone',
   'step.putInjected': 'a fault that somebody set',
+  'step.unreached': 'etcd did not answer in time',
   'step.deleting': 'revision {rev}: is that object about to go?',
   'step.readBack':
     'not asked: the answer is decoded from the bytes that were put, with revision {rev}',
@@ -93,6 +94,12 @@ export default {
   'server.stoppingText': '/readyz fails first. What is under way is still answered.',
   'server.stopped': 'The API server is stopped.',
   'server.stoppedText': 'Connections are refused. etcd and the containers go on without it.',
+  'etcd.stop': 'Stop etcd',
+  'etcd.stopText': 'The API server goes on without it, by what its watch cache has.',
+  'etcd.stopSure': 'Stop it for all',
+  'etcd.stopped': 'etcd is stopped.',
+  'etcd.stoppedText':
+    '/readyz fails. Writes fail after 34 s, reads of the latest after 60; the watch cache goes on.',
   'gate.prepare.allow.title': 'The {kind} keeps its name and its identity.',
   'gate.etcd.skip.title': 'Nothing was written.',
   'gate.etcd.read.title': 'A read makes no revision.',

@@ -27,12 +27,12 @@ export function questionActions(app, apply) {
   return {
     /** The panel to begin with; it opens at any time. */
     begin() {
-      Object.assign(ui, { dialog: 'begin', menu: '', sure: false });
+      Object.assign(ui, { dialog: 'begin', menu: '', sure: '' });
       app.draw();
     },
-    /** Say what would be lost. */
-    ask() {
-      ui.sure = true;
+    /** Say what would be lost. @param {string} key  of its words */
+    ask(key) {
+      ui.sure = key;
       app.draw();
     },
     /** Another, empty cluster in place of this one. */
@@ -149,12 +149,13 @@ export const titleOf = ({ words, state }, name) =>
  * @param {string} sign @param {() => void} go
  */
 export function asksFirst({ words, act, ui }, key, sign, go) {
+  const ask = () => act.ask(key);
   const button = (/** @type {string} */ style, /** @type {string} */ name, onClick = go) =>
     h(`button.act${style}`, { key: name, onClick }, glyph(sign), words.t(name));
-  if (!ui.sure) return h('div.form', { key }, button('', key, act.ask));
+  if (ui.sure !== key) return h('div.form', { key }, button('', key, ask));
   return h(
     'div.form',
-    { key: 'sure', role: 'alertdialog', 'aria-label': words.t(key) },
+    { key: `${key}Sure`, role: 'alertdialog', 'aria-label': words.t(key) },
     h('p', null, words.t(`${key}Text`)),
     button('.first', `${key}Sure`),
   );

@@ -25,6 +25,11 @@ export function serverActions(app) {
       set({ dialog: '', menu: '' });
       app.control({ action: 'apiserver', do: what });
     },
+    /** Stop etcd, or start it again. @param {'start'|'stop'} what */
+    etcd(what) {
+      set({ dialog: '', menu: '' });
+      app.control({ action: 'etcd', do: what });
+    },
     /** @param {number} seq  of a request: show what it carried, in each of its forms */
     forms(seq) {
       set({ forms: { seq, data: null, error: '' } });

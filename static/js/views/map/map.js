@@ -180,20 +180,27 @@ function failureBanner({ words, ui, act }) {
 /** The cycle on view, for who guessed. @param {Context} ctx */
 const lessonCycle = (ctx) => (ctx.focus === 'scheduler' ? cycleOf(ctx) : null);
 
-/** While the API server is stopped, or about to be. @param {Context} ctx */
+/** While the API server is stopped, or about to be, or etcd is. @param {Context} ctx */
 function downBanner({ words, state, player, act }) {
-  const is = state.components.get('apiserver')?.state;
-  if (is !== 'stopping' && is !== 'stopped') return null;
+  const server = state.components.get('apiserver')?.state || '';
+  const etcd = state.components.get('etcd')?.state;
+  const down = ['stopping', 'stopped'].includes(server)
+    ? `server.${server}`
+    : etcd === 'stopped'
+      ? 'etcd.stopped'
+      : '';
+  if (!down) return null;
+  const start = down === 'etcd.stopped' ? act.etcd : act.server;
   return h(
     'div.banner',
     { key: 'banner', role: 'status' },
     h('span.v.is-deny', null, glyph('deny')),
-    h('span', null, h('b', null, words.t(`server.${is}`)), ' ', words.t(`server.${is}Text`)),
-    is === 'stopped' && player.drives
+    h('span', null, h('b', null, words.t(down)), ' ', words.t(`${down}Text`)),
+    down !== 'server.stopping' && player.drives
       ? h(
           'span.acts',
           null,
-          h('button.act.first', { onClick: () => act.server('start') }, words.t('server.start')),
+          h('button.act.first', { onClick: () => start('start') }, words.t('server.start')),
         )
       : null,
   );

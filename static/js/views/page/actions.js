@@ -201,7 +201,7 @@ function looking(app) {
     },
     /** The trace has the outline of the start; a cluster that runs has all of it. */
     startup() {
-      set({ dialog: 'startup', menu: '', sure: false });
+      set({ dialog: 'startup', menu: '', sure: '' });
       if (!app.player.live || !app.meta.server || ui.startup) return;
       app.api.startup().then(
         (startup) => set({ startup }),

@@ -105,7 +105,12 @@ function startup(ctx) {
     ctx,
     words.t('startup.title'),
     player.drives && runs
-      ? asksFirst(ctx, 'server.stop', 'deny', () => act.server('stop'))
+      ? [
+          asksFirst(ctx, 'server.stop', 'deny', () => act.server('stop')),
+          state.components.get('etcd')?.state !== 'stopped'
+            ? asksFirst(ctx, 'etcd.stop', 'deny', () => act.etcd('stop'))
+            : null,
+        ]
       : null,
     h(
       'div.startup',

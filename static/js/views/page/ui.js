@@ -55,7 +55,7 @@ export function uiOf(meta, given) {
     keeps: !given.watches, // whether bookmarks and recordings are kept for this user
     found: 0, // the hit that was visited last
     picked: '', // the part of the manifest to be selected once it is drawn
-    sure: false, // whether to start over was asked
+    sure: '', // what was asked about before it is done
     compared: /** @type {import('../inspector/revisions.js').Compared|null} */ (null),
     editor: /** @type {import('../bench/editor.js').Editor|null} */ (null),
     deed: /** @type {import('../inspector/objectmenu.js').Deed|null} */ (null),
