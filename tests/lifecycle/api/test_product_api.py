@@ -74,12 +74,13 @@ def test_control_actions_cross_the_port(
         (
             {"action": "explode"},
             "is none of pause, resume, step, step-request, speed, breakpoint, role, fault, "
-            "apiserver, reset, stage",
+            "apiserver, etcd, reset, stage",
         ),
         ({"action": "fault", "resourse": "pods"}, "is no field; there are action, speed, set"),
         ({"action": "speed"}, "speed needs speed"),
         ({"action": "role", "role": "scheduler"}, "role needs do"),
         ({"action": "apiserver"}, "apiserver needs do"),
+        ({"action": "etcd"}, "etcd needs do"),
         ({"action": "breakpoint", "set": [{"id": "x"}]}, "This field is required"),
         ({"action": "fault", "times": -1}, "greater than or equal to 0"),
         ({"action": "pause"}, "not today"),

@@ -49,9 +49,10 @@ export function editorActions(app, apply) {
     ui.editor = { text, first: text, write, schemas, ...caret, said: [], state: '' };
     readSchemas();
   };
-  const show = () => {
+  const show = async () => {
     Object.assign(ui, { dialog: 'editor', menu: '' });
     app.drawNow();
+    if (!area()) await app.drawing.loading;
     area()?.focus();
   };
   /** Whether the server would take it; its refusals stand at their lines. */

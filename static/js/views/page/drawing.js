@@ -43,6 +43,8 @@ export class Drawing {
     /** @type {Element|null} */ this._plot = null;
     /** @type {typeof import('./dialogs.js')|null|undefined} loaded when the first is opened */
     this._dialogs = undefined;
+    /** @type {Promise<void>|undefined} until the first dialog is drawn, or cannot be */
+    this.loading = undefined;
   }
 
   /**
@@ -148,12 +150,12 @@ export class Drawing {
   _drawDialogs(context) {
     const { app } = this;
     if (this._dialogs) return this._dialogs.renderDialogs(app.hosts.dialogs, context);
-    if (this._dialogs === null || !context.ui.dialog) return undefined;
+    if (this._dialogs === null || !context.ui.dialog) return;
     this._dialogs = null; // is under way
-    return import('./dialogs.js').then(
+    this.loading = import('./dialogs.js').then(
       (dialogs) => {
         this._dialogs = dialogs;
-        app.draw();
+        app.drawNow();
       },
       (error) => {
         this._dialogs = undefined;
