@@ -104,9 +104,11 @@ async def expire_shared(server: Server) -> None:
 
 
 def _keep_alive(server: Server, lease: int) -> None:
-    if lease in server.kept_alive and lease in server.store.granted and server.life.runs:
-        kernel = server.kernel
-        due = kernel.now + renew(server, lease) * SECOND // 3
+    granted, kernel = server.store.granted.get(lease), server.kernel
+    if granted is not None and lease in server.kept_alive:
+        if server.life.runs:  # else its client tries again
+            renew(server, lease)
+        due = kernel.now + granted.ttl * SECOND // 3
         kernel.call_at(due, lambda _: _keep_alive(server, lease), None, background=True)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from apiserver_app.etcd import lease as leases
 from apiserver_app.machinery.kernel import SECOND
 from lifecycle.etcdctl import processes
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
@@ -221,3 +222,20 @@ def test_a_worker_that_is_started_again_has_it_running_and_says_so() -> None:
     told = [record["state"] for record in session.records() if record.get("name") == "etcd"]
     assert told == ["stopped", "starting"]
     assert session.request("POST", CONFIGMAPS, configmap("b")).status == 201
+
+
+def test_a_lease_whose_client_keeps_it_alive_is_renewed_when_it_is_back() -> None:
+    session = bare_session()
+    etcd = session.cluster.etcd
+    lease = processes.console(etcd, "etcdctl lease grant 30")["output"].split()[1]
+    processes.console(etcd, f"etcdctl put held by --lease={lease}")
+    leases.keep_alive(etcd, int(lease, 16))
+    stopped(session)
+    session.wait(100)
+
+    session.cluster.context.etcd.start()
+    session.wait(100)
+    assert processes.console(etcd, "etcdctl get held")["output"] == "held\nby\n"
+    leases.let_go(etcd, int(lease, 16))
+    session.wait(50)
+    assert processes.console(etcd, "etcdctl get held")["output"] == ""
