@@ -16,11 +16,15 @@ COMPUTED = "componentstatuses"  # not stored
 _TRUE = ("1", "t", "true")
 
 
-class Get(Operation):
-    call = storagecalls.GET
+class Stored(Operation):
+    """A read of what is stored, from wherever it may be read."""
 
     def asks_etcd(self, request: Request) -> bool:
         return request.info.plural != COMPUTED and _read(request).asks_etcd
+
+
+class Get(Stored):
+    call = storagecalls.GET
 
     def answer(self, request: Request) -> Outcome:
         cluster, info, call = request.cluster, request.info, request.call
@@ -50,11 +54,8 @@ class GetPart(Operation):
         return Outcome(200, obj=obj, value=value)
 
 
-class List(Operation):
+class List(Stored):
     call = storagecalls.LIST
-
-    def asks_etcd(self, request: Request) -> bool:
-        return request.info.plural != COMPUTED and _read(request).asks_etcd
 
     def answer(self, request: Request) -> Outcome:
         cluster, info = request.cluster, request.info

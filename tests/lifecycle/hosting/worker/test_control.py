@@ -26,6 +26,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "speed": {"speed": 1},
     "breakpoints": {"set": []},
     "apiserver": {"do": "start"},
+    "etcd": {"do": "start"},
     "role": {"role": "scheduler", "do": "wake", "component": ""},
     "fault": {"resource": "pods", "op": "create", "message": "", "times": 1},
     "objects": {"prefix": "/registry/"},
@@ -97,6 +98,17 @@ def test_the_rules_of_a_service_come_with_the_nodes_that_have_them() -> None:
     assert "has no local endpoints" in told["texts"][0]["text"]
     with pytest.raises(ControlError, match='there is no service "default/nix"'):
         controls.handle("demo", "rules", {"namespace": "default", "name": "nix"})
+
+
+def test_etcd_is_stopped_only_while_it_runs_and_started_only_while_it_does_not() -> None:
+    session = bare_session()
+    controls = Controls({"demo": session.host})
+    with pytest.raises(ControlError, match="cannot start etcd: it is running"):
+        controls.handle("demo", "etcd", {"do": "start"})
+    assert controls.handle("demo", "etcd", {"do": "stop"})["etcd"] == "stopped"
+    with pytest.raises(ControlError, match="cannot stop etcd: it is stopped"):
+        controls.handle("demo", "etcd", {"do": "stop"})
+    assert controls.handle("demo", "etcd", {"do": "start"})["etcd"] == "running"
 
 
 def test_numbers_of_the_console_have_bounds(session: Session) -> None:
