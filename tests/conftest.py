@@ -12,6 +12,10 @@ import hypothesis
 import pytest
 from hypothesis.internal.conjecture import providers
 
+pytest_plugins = (
+    "tests.suite.sizes", "tests.suite.costs", "tests.suite.evidence", "tests.suite.outcome",
+)  # fmt: skip
+
 SECONDS_MAX = 900  # then it hangs: a machine that is ten times slower is done before
 # thousands of clusters are made here, each of many small objects, and while a test runs most of
 # them are in use: collecting as often as Python does takes a quarter of all time

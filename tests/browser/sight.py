@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
 from tests.lifecycle.hosting.running import WAIT_SECONDS
+from tests.suite import opened
 
 WAIT_MS = WAIT_SECONDS * 1000
 expect.set_options(timeout=WAIT_MS)
@@ -83,6 +84,7 @@ class Sight:
         )
         self.context.set_default_timeout(WAIT_MS)
         self.page: Page = self.context.new_page()
+        opened.note(opened.WINDOWS, self)
         self.page.on("console", lambda said: self._heard(said.type, said.text))
         self.page.on("pageerror", lambda error: self.complaints.append(f"error {error}"))
         self.page.on("requestfailed", lambda one: self._failed(one.url, one.failure or ""))
@@ -115,6 +117,7 @@ class Sight:
 
     def close(self) -> None:
         """Close the window; fails when anything was amiss while it was open."""
+        opened.gone(opened.WINDOWS, self)
         self.context.close()
         assert not self.complaints, self.complaints
         assert not self._foreign, f"asked of other servers: {self._foreign}"

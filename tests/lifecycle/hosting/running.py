@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.suite import opened
+
 PROJECT = Path(__file__).resolve().parents[3]
 WAIT_SECONDS = 180  # for what comes within a few seconds, on a slow machine within minutes
 STAND_IN = "tests.lifecycle.hosting.standin:build_driver"
@@ -38,6 +40,7 @@ class Demo:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.said = ""
+        opened.note(opened.DEMOS, self)
 
     def __enter__(self) -> Demo:
         assert self.process.stdout is not None
@@ -49,6 +52,7 @@ class Demo:
         return self
 
     def __exit__(self, *_: object) -> None:
+        opened.gone(opened.DEMOS, self)
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
