@@ -34,7 +34,7 @@ def until(
     true: Callable[[T], Any] = bool,
     every: float = EVERY,
 ) -> T:
-    """Ask for a fact until it is `true`, and return it; fail with `what` it was and what was seen."""
+    """Ask for a fact until it is `true`, and return it; fail with `what` was seen instead."""
     bound = seconds(for_at_most)
     deadline = time.monotonic() + bound
     asked = 0
