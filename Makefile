@@ -10,6 +10,7 @@ ARGS ?=
 TESTS ?=
 BENCH ?= lifecycle
 FUZZ ?= 10
+ROUNDS ?= 20
 
 RUNTIME := $(VENV)/.installed
 DEV := $(VENV_DEV)/.installed
@@ -24,7 +25,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test fuzz check likeness bench bench-page lock clean programs python
+.PHONY: help demo test test-core test-long flakes mutants fuzz check likeness bench bench-page lock \
+	clean programs python
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*  ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*  ## /\t/' | expand -t 12
@@ -32,8 +34,20 @@ help:  ## list the targets
 demo: $(RUNTIME)  ## start a cluster and its page; options: make demo ARGS="--port 0"
 	@exec $(VENV)/bin/python manage.py demo $(ARGS)
 
-test: programs $(DEV) $(TSC)  ## run every test; some of them: make test TESTS="tests/tidy -k long"
-	@PATH=$(TEST_PATH) $(VENV_DEV)/bin/python -m pytest $(or $(TESTS),-n 3)
+test: programs $(DEV) $(TSC)  ## prove the product; some tests: make test TESTS="tests/tidy -k long"
+	@PATH=$(TEST_PATH) $(VENV_DEV)/bin/python -m $(if $(TESTS),pytest $(TESTS),tests.suite)
+
+test-core: $(DEV)  ## prove what the story of a pod stands on: no browser, no demo; two minutes
+	@$(VENV_DEV)/bin/python -m tests.suite core
+
+test-long: programs $(DEV) $(TSC)  ## prove all, whole samples, twice beside a load: an hour and more
+	@PATH=$(TEST_PATH) $(VENV_DEV)/bin/python -m tests.suite long
+
+flakes: programs $(DEV) $(TSC)  ## run tests twenty times on a machine that stumbles: TESTS=...
+	@PATH=$(TEST_PATH) ROUNDS=$(ROUNDS) $(VENV_DEV)/bin/python -m tests.suite.flakes $(TESTS)
+
+mutants: programs $(DEV) $(TSC)  ## break the product in 100 places; does a test notice? ARGS="--count 5"
+	@PATH=$(TEST_PATH) $(VENV_DEV)/bin/python -m tests.suite.mutants $(ARGS)
 
 fuzz: $(DEV)  ## ask for what nobody asks for, longer than a test does: make fuzz FUZZ=20
 	@FUZZ=$(FUZZ) $(VENV_DEV)/bin/python -m pytest -n 2 tests/fuzz

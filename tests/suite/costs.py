@@ -148,5 +148,5 @@ def told() -> tuple[dict[str, float], float]:
 
 
 def in_words(spent: dict[str, float]) -> str:
-    each = ", ".join(f"{kind} {spent[kind]:.0f}" for kind in KINDS if spent[kind] >= 0.5)
+    each = ", ".join(f"{kind} {spent[kind]:.0f}" for kind in KINDS if spent.get(kind, 0) >= 0.5)
     return f"{each}; in all {sum(spent.values()):.0f}"

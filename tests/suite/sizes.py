@@ -10,7 +10,7 @@ A test is of the long suite when it is marked `long`; CORE names the rest's inne
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -18,7 +18,7 @@ VARIABLE = "SUITE"
 SMALL, USUAL, LONG = "core", "usual", "long"
 SIZES = (SMALL, USUAL, LONG)
 
-TESTS = PurePath(__file__).parents[1]
+TESTS = Path(__file__).resolve().parents[1]
 # what one reads to understand a pod's way, tested in virtual time in one process
 CORE = (
     "apiserver_app/admission", "apiserver_app/auth", "apiserver_app/etcd",
