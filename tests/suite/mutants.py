@@ -11,6 +11,7 @@ is printed with its line: it gets a test, or changes nothing that could be seen.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -132,16 +133,14 @@ class Copy:
         return done.returncode != 0
 
 
-def hunt(copy: Copy, mutant: Mutant, last: str) -> None:
-    """Run step after step until a test notices."""
+def hunt(copy: Copy, mutant: Mutant, most: int) -> None:
+    """Run step after step, so many at most, until a test notices."""
     text, began = (ROOT / mutant.path).read_text(), time.monotonic()
     copy.write(mutant.path, mutant.mutation.applied(text))
     try:
-        for name, arguments, environment in steps(mutant.path):
+        for name, arguments, environment in itertools.islice(steps(mutant.path), most):
             if copy.notices(arguments, environment):
                 mutant.found_by = name
-                break
-            if name == last:
                 break
     finally:
         copy.write(mutant.path, text)
@@ -153,14 +152,14 @@ def main() -> int:
     options.add_argument("--count", type=int, default=COUNT)
     options.add_argument("--seed", type=int, default=seeds.seed())
     options.add_argument("--of", choices=sorted(ROOMS), default="core")
-    options.add_argument("--last", default="", help="the step behind which nothing more is run")
+    options.add_argument("--steps", type=int, default=3, help="1: only the tests that lie beside")
     asked = options.parse_args()
     mutants = drawn(ROOMS[asked.of], asked.count, asked.seed)
     FOUND_FILE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, FOUND_FILE.open("a") as file:
         copy = Copy(Path(folder))
         for number, mutant in enumerate(mutants, 1):
-            hunt(copy, mutant, asked.last)
+            hunt(copy, mutant, asked.steps)
             file.write(json.dumps(asdict(mutant)) + "\n")
             file.flush()
             print(f"{number:3d} {_told(mutant)}", flush=True)
