@@ -22,7 +22,10 @@ NO_EXECUTE = {"key": "broken", "effect": "NoExecute"}
 
 @pytest.fixture
 def changed(demo: Demo) -> Iterator[Demo]:
-    """A cluster in which no pod can run any more, and which has what a card would make."""
+    """A cluster in which no pod can run any more, and which has what a card would make.
+
+    Ask for it before a window: its copies may go only once no page looks at them any more.
+    """
     asking.apply(demo, asking.deployment("nginx", 1))
     nodes = "\n---\n".join(
         json.dumps(
@@ -58,7 +61,7 @@ def test_the_first_card_runs_in_the_cluster_itself_while_nobody_has_changed_anyt
 
 
 def test_where_no_pod_can_run_and_its_name_is_taken_a_card_runs_in_a_copy_and_says_so(
-    look: Look, changed: Demo
+    changed: Demo, look: Look
 ) -> None:
     sight = look(COMPACT)
 
@@ -80,7 +83,7 @@ def test_where_no_pod_can_run_and_its_name_is_taken_a_card_runs_in_a_copy_and_sa
 
 
 def test_again_takes_the_place_of_the_copy_before_and_uses_up_no_forks(
-    look: Look, changed: Demo
+    changed: Demo, look: Look
 ) -> None:
     for _ in range(5):
         assert make(changed, {"seq": 100})[0] == 201
@@ -103,7 +106,7 @@ def test_again_takes_the_place_of_the_copy_before_and_uses_up_no_forks(
 
 
 def test_a_card_runs_though_the_cluster_is_paused_and_leaves_it_so(
-    look: Look, changed: Demo
+    changed: Demo, look: Look
 ) -> None:
     asking.control(changed, action="pause")
     sight = look(COMPACT)
@@ -116,7 +119,7 @@ def test_a_card_runs_though_the_cluster_is_paused_and_leaves_it_so(
     assert asking.state(changed)["mode"] == "paused"
 
 
-def test_a_card_runs_over_a_recording(look: Look, changed: Demo) -> None:
+def test_a_card_runs_over_a_recording(changed: Demo, look: Look) -> None:
     body = json.dumps({"name": "class", "cluster": "demo"}).encode()
     made = changed.ask("POST", "/viz/v1/traces", body, Content_Type="application/json")
     trace = json.loads(made.read())["id"]
@@ -131,7 +134,7 @@ def test_a_card_runs_over_a_recording(look: Look, changed: Demo) -> None:
     assert_well(sight)
 
 
-def test_while_a_copy_is_made_a_line_says_how_far_it_is(look: Look, changed: Demo) -> None:
+def test_while_a_copy_is_made_a_line_says_how_far_it_is(changed: Demo, look: Look) -> None:
     sight = look((390, 844), query="theme=light&lang=zh")
     sight.page.evaluate(
         """() => new MutationObserver(() => {
@@ -152,7 +155,7 @@ def test_while_a_copy_is_made_a_line_says_how_far_it_is(look: Look, changed: Dem
 
 
 def test_who_only_watches_goes_along_into_each_copy_and_back(
-    look: Look, changed: Demo, chromium: Browser
+    changed: Demo, look: Look, chromium: Browser
 ) -> None:
     driver = look(COMPACT)
     follower = Sight(
@@ -187,7 +190,7 @@ def test_who_only_watches_goes_along_into_each_copy_and_back(
 
 
 def test_who_only_watches_is_not_told_of_the_forks_of_a_copy_that_went_meanwhile(
-    look: Look, changed: Demo, chromium: Browser
+    changed: Demo, look: Look, chromium: Browser
 ) -> None:
     driver = look(COMPACT)
     begin(driver, "Why does a student get 403?")
@@ -229,7 +232,7 @@ HOLD = """() => {
 }"""
 
 
-def test_where_who_drives_has_gone_is_told_one_after_the_other(look: Look, changed: Demo) -> None:
+def test_where_who_drives_has_gone_is_told_one_after_the_other(changed: Demo, look: Look) -> None:
     driver = look(COMPACT)
     begin(driver, "Why does a student get 403?")
     told(driver)
@@ -248,7 +251,7 @@ def test_where_who_drives_has_gone_is_told_one_after_the_other(look: Look, chang
 
 
 def test_a_copy_is_forked_where_what_would_have_to_change_is_tried(
-    look: Look, changed: Demo
+    changed: Demo, look: Look
 ) -> None:
     sight = look(COMPACT)
     begin(sight, "Why does a student get 403?")
