@@ -11,10 +11,12 @@ is printed with its line: it gets a test, or changes nothing that could be seen.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -123,14 +125,17 @@ class Copy:
     def notices(self, arguments: list[str], environment: dict[str, str]) -> bool:
         """Whether a test fails."""
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
+        running = subprocess.Popen(
+            command, cwd=self.folder, env={**os.environ, **environment}, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         try:
-            done = subprocess.run(
-                command, cwd=self.folder, env={**os.environ, **environment},
-                capture_output=True, timeout=MINUTES_MAX * 60, check=False,
-            )  # fmt: skip
+            return running.wait(MINUTES_MAX * 60) != 0
         except subprocess.TimeoutExpired:
             return True
-        return done.returncode != 0
+        finally:  # also what it has started, and when one has seen enough
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
 
 
 def hunt(copy: Copy, mutant: Mutant, most: int) -> None:
@@ -152,13 +157,14 @@ def main() -> int:
     options.add_argument("--count", type=int, default=COUNT)
     options.add_argument("--seed", type=int, default=seeds.seed())
     options.add_argument("--of", choices=sorted(ROOMS), default="core")
+    options.add_argument("--skip", type=int, default=0, help="so many of the first, done before")
     options.add_argument("--steps", type=int, default=3, help="1: only the tests that lie beside")
     asked = options.parse_args()
-    mutants = drawn(ROOMS[asked.of], asked.count, asked.seed)
+    mutants = drawn(ROOMS[asked.of], asked.count, asked.seed)[asked.skip :]
     FOUND_FILE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, FOUND_FILE.open("a") as file:
         copy = Copy(Path(folder))
-        for number, mutant in enumerate(mutants, 1):
+        for number, mutant in enumerate(mutants, asked.skip + 1):
             hunt(copy, mutant, asked.steps)
             file.write(json.dumps(asdict(mutant)) + "\n")
             file.flush()
