@@ -118,6 +118,7 @@ class PodWorker:
         """Handles a newer version of the pod."""
         if meta.revision_of(pod) < meta.revision_of(self.pod):
             return  # older than the worker's own last write
+        self.status.seen(pod, revision)
         self.renew(pod)
         if meta.is_deleting(pod):
             if self.state == "terminating":
@@ -136,7 +137,7 @@ class PodWorker:
             self._watch_deadline()
             self.share.watch()
         elif others != self._handled[2]:
-            self.spawn("gates", self.worked(revision, self._reported))
+            self.spawn("gates", self.worked(revision, self.status.say))
         if notes != self._handled[1]:
             self.containers.behave_anew()
 
@@ -238,10 +239,6 @@ class PodWorker:
         result = await self.containers.resume()
         await self.report()
         return result
-
-    async def _reported(self) -> str:
-        await self.report()
-        return "reported"
 
     async def _wait_for_network(self) -> None:
         """Waits until the node has a network, unless the pod is to be in the node's own."""
