@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import APIResponse, Page, Route, expect
@@ -127,6 +128,33 @@ def test_a_pennant_holds_the_whole_cluster_inside_admission(look: Look, demo: De
     expect(sight.page.get_by_title("Pod held")).to_be_visible()
     sight.says(sight.moment, "live")
     assert "held" in pods(demo)
+
+
+def test_a_pod_that_is_sent_before_the_cluster_has_the_breakpoint_is_held_by_it(
+    look: Look, demo: Demo
+) -> None:
+    late: list[Route] = []
+    sent: list[str] = []
+
+    def keep(page: Page) -> None:
+        page.route("**/control", lambda route: late.append(route))
+        page.on("request", lambda one: sent.append(urlsplit(one.url).path.rpartition("/")[2]))
+
+    sight = look(COMPACT, before=keep)
+    sight.button("API server").click()
+    sight.button("Breakpoint at Mutating admission").click()
+    sight.send(asking.pod("early"))
+    sight.says(sight.page.get_by_role("log"), "kubectl create")
+    # the handler runs while Playwright waits for the page
+    (route,) = asking.until(lambda: late if sight.until("() => true") else [])
+    assert "apply" not in sent
+
+    route.continue_()
+
+    expect(sight.gate("mutating")).to_have_class(re.compile("is-hold"))
+    assert "early" not in pods(demo)
+    asking.free(demo, speed=10)
+    sight.says(sight.page.get_by_role("log"), "pod/early created")
 
 
 def test_the_question_of_the_token_stops_at_the_plugin_that_adds_it(look: Look, demo: Demo) -> None:

@@ -48,6 +48,20 @@ export class ApiFailure extends Error {
 /** @param {string} cluster */
 export function clusterApi(cluster) {
   const base = `/clusters/${encodeURIComponent(cluster)}`;
+  // until the cluster has heard what it was told: what is asked of it then finds it so, as a
+  // request the breakpoint that was set before it
+  let told = Promise.resolve();
+  /** @param {any} body @returns {Promise<any>} */
+  const control = (body) => {
+    const answer = told.then(() => post(`${base}/control`, body));
+    told = answer.catch(() => {});
+    return answer;
+  };
+  /** @type {typeof post} */
+  const request = async (path, body) => {
+    await told;
+    return post(path, body);
+  };
   return {
     state: () => ask(base),
     bookmarks: () => ask(`${base}/bookmarks`),
@@ -62,15 +76,15 @@ export function clusterApi(cluster) {
     /** @param {number} seq  of the request */
     forms: (seq) => ask(`${base}/requests/${seq}/forms`),
     /** @param {any} body */
-    control: (body) => post(`${base}/control`, body),
+    control,
     /** @param {{span: number, page: string, node: string}} answer */
-    vote: (answer) => post(`${base}/vote`, answer),
+    vote: (answer) => request(`${base}/vote`, answer),
     /** @param {string} command */
-    console: (command) => post(`${base}/console`, { command }),
+    console: (command) => request(`${base}/console`, { command }),
     /** @param {import('../core/cluster/services.js').Service} service @param {string} user */
     askService: ({ namespace, name, port }, user) => {
       const as = encodeURIComponent(user);
-      return post(`${base}/services/${namespace}/${name}/request?as=${as}`, { port });
+      return request(`${base}/services/${namespace}/${name}/request?as=${as}`, { port });
     },
     /** @param {{namespace: string, name: string}} service */
     rules: ({ namespace, name }) => ask(`${base}/services/${namespace}/${name}/rules`),
@@ -78,9 +92,9 @@ export function clusterApi(cluster) {
     resolve: (name, namespace) =>
       ask(`${base}/resolve?${new URLSearchParams({ name, namespace })}`),
     /** @param {import('../core/commands/commands.js').Get} get @param {string} user */
-    get: (get, user) => post(`${base}/get?as=${encodeURIComponent(user)}`, get),
-    /** @param {import('../core/commands/acts.js').ObjectRequest} request @param {string} user */
-    act: (request, user) => post(`${base}/object/request?as=${encodeURIComponent(user)}`, request),
+    get: (get, user) => request(`${base}/get?as=${encodeURIComponent(user)}`, get),
+    /** @param {import('../core/commands/acts.js').ObjectRequest} act @param {string} user */
+    act: (act, user) => request(`${base}/object/request?as=${encodeURIComponent(user)}`, act),
     /** @param {string} version @param {string} kind @param {string} user */
     openapi: (version, kind, user) =>
       ask(`${base}/openapi?${new URLSearchParams({ 'api-version': version, kind, as: user })}`),
@@ -88,12 +102,15 @@ export function clusterApi(cluster) {
      * @param {string} manifest @param {string} user @param {boolean} merges
      * @param {boolean} [dry]  nothing is stored
      */
-    apply: (manifest, user, merges, dry = false) =>
-      ask(`${base}/apply?as=${encodeURIComponent(user)}&server-side=${merges}&dry-run=${dry}`, {
+    async apply(manifest, user, merges, dry = false) {
+      await told;
+      const how = `as=${encodeURIComponent(user)}&server-side=${merges}&dry-run=${dry}`;
+      return ask(`${base}/apply?${how}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/yaml' },
         body: manifest,
-      }),
+      });
+    },
   };
 }
 

@@ -66,10 +66,15 @@ export function actionsOf(app) {
 /** @param {App} app */
 function transport(app) {
   const { ui } = app;
-  const sent = (/** @type {any[]} */ list) => {
-    if (app.player.live && !app.player.drives) return;
-    app.player.server.breakpoints = list; // of a recording they stop what is shown
-    app.control({ action: 'breakpoint', set: list.map(({ label, ...rest }) => rest) });
+  const sent = async (/** @type {any[]} */ list) => {
+    const { player } = app;
+    if (player.live && !player.drives) return;
+    const { server } = player;
+    const before = server.breakpoints;
+    server.breakpoints = list; // of a recording they stop what is shown
+    const set = list.map(({ label, ...rest }) => rest);
+    const isSet = await app.control({ action: 'breakpoint', set });
+    if (!isSet && server.breakpoints === list) server.breakpoints = before;
   };
   const points = () => app.player.server.breakpoints || [];
   return {

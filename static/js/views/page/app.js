@@ -116,19 +116,22 @@ export class App {
     this._movedAt = performance.now();
   }
 
-  /** @param {any} body */
+  /** Whether it was done, or is about a recording. @param {any} body @returns {Promise<boolean>} */
   async control(body) {
     this.ui.failure = '';
     this.draw();
-    if (!this.player.drives) return;
+    if (!this.player.drives) return true;
     try {
       const answer = await this.api.control(body);
       // the feed tells every change in its order; an answer may be older than what it told
       if (answer && !this.meta.connected) this._clock(answer);
     } catch (error) {
       this.failed(error);
+      return false;
+    } finally {
+      this.draw();
     }
-    this.draw();
+    return true;
   }
 
   /** What was asked for was not done: it is said where one looks. @param {unknown} error */
