@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
@@ -130,6 +130,35 @@ def test_the_arrow_up_goes_back_in_what_was_sent(look: Look) -> None:
     for expected in ("etcdctl endpoint health", "kind: Nothing\nitems: []\n", "draft"):
         sight.press("Control+End", "ArrowDown")
         expect(field(sight)).to_have_value(expected)
+
+
+def test_a_line_that_is_sent_while_another_runs_waits_for_it_and_is_not_lost(look: Look) -> None:
+    held: list[Route] = []
+
+    def hold(page: Page) -> None:
+        page.route("**/console", lambda route: held.append(route))
+
+    sight = look(COMPACT, before=hold)
+    for line in ("etcdctl version", "etcdctl endpoint health", "etcdctl get --help"):
+        enter(sight, line)
+        expect(field(sight)).to_have_value("")
+        sight.says(newest(sight), line)
+    waiting = sight.page.locator(
+        ".answers .run", has_text="Waits until the one before it has ended."
+    )
+    expect(waiting).to_have_count(2)
+    assert_laid_out(sight)
+    waiting.first.get_by_role("button", name="Do not send it").click()
+    expect(field(sight)).to_have_value("etcdctl get --help")
+    expect(waiting).to_contain_text(["etcdctl endpoint health"])
+
+    for number in range(2):
+        # the handler runs while Playwright waits for the page
+        asking.until(lambda: sight.until("() => true") and held)
+        assert len(held) == 1, number
+        held.pop().continue_()
+    sight.says(newest(sight), "is healthy")
+    expect(waiting).to_have_count(0)
 
 
 def test_the_keys_of_etcd_are_a_press_away_and_its_members_are_told(look: Look) -> None:

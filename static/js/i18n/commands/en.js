@@ -40,6 +40,8 @@ export default {
   'commands.learner': 'a learner, which does not vote',
   'commands.exit': 'exit code {code}',
   'commands.running': 'Running for {n} s …',
+  'commands.waits': 'Waits until the one before it has ended.',
+  'commands.takeBack': 'Do not send it',
   'run.steps': 'What kubectl {version} did',
   'run.checked': 'the parameters are right: name {name}, image {image}',
   'run.generator.given': 'the generator {generator}, given by --generator',

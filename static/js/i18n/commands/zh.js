@@ -33,6 +33,8 @@ export default {
   'commands.learner': '学习者，不参与投票',
   'commands.exit': '退出码 {code}',
   'commands.running': '已运行 {n} 秒……',
+  'commands.waits': '等前一条命令结束后发送。',
+  'commands.takeBack': '不发送',
   'run.steps': 'kubectl {version} 做了什么',
   'run.checked': '参数正确：名称 {name}，镜像 {image}',
   'run.generator.given': '生成器 {generator}，由 --generator 指定',

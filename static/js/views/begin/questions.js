@@ -37,7 +37,7 @@ export function questionActions(app, apply) {
     },
     /** Another, empty cluster in place of this one. */
     startOver() {
-      Object.assign(ui, { dialog: '', lesson: null, answers: [] });
+      Object.assign(ui, { dialog: '', lesson: null, answers: [], waiting: [] });
       app.control({ action: 'reset' });
     },
     /** @param {string} name */

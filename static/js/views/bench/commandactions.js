@@ -1,8 +1,9 @@
 // @ts-check
 /** What the field for commands does: send what is written, keep what is answered, go back. */
 import { answerLines, failureLines } from '../../core/commands/answers.js';
-import { KUBECTL, commandOf } from '../../core/commands/commands.js';
+import { KUBECTL, commandOf, isLine } from '../../core/commands/commands.js';
 import { membersIn } from './commands.js';
+import { Turns } from './turns.js';
 
 /** @typedef {import('../page/app.js').App} App */
 /** @typedef {import('./commands.js').Answer} Answer */
@@ -32,7 +33,8 @@ export async function answered(app, command, work, sort = 'api', steps) {
   const { ui } = app;
   const id = (ui.answers[0]?.id || 0) + 1;
   const began = performance.now();
-  /** @type {Answer} */ const answer = { id, command, sort, lines: [], steps, began };
+  const { cluster } = app.home;
+  /** @type {Answer} */ const answer = { id, command, sort, cluster, lines: [], steps, began };
   ui.answers = [answer, ...ui.answers.slice(0, ANSWERS_MAX - 1)];
   const timer = setInterval(() => app.draw(), TICK_MS);
   app.draw();
@@ -43,7 +45,7 @@ export async function answered(app, command, work, sort = 'api', steps) {
   }
   clearInterval(timer);
   answer.began = 0;
-  app.draw();
+  app.act.nextLines();
   return answer;
 }
 
@@ -85,11 +87,11 @@ export function commandActions(app, apply) {
     ui.isWriting = true;
     put(text);
   };
-  /** @param {string} text @returns {Promise<Answer>} */
-  const run = async (text) => {
+  /** @param {string} text @param {string} user @returns {Promise<Answer>} */
+  const run = async (text, user) => {
     const line = text.trim();
     const now = app.context().clock;
-    const namespace = app.meta.namespaces[ui.user] || 'default';
+    const namespace = app.meta.namespaces[user] || 'default';
     let command = commandOf(text, { state: app.history.head, now, namespace });
     if (command.line) {
       const { version } = app.meta;
@@ -103,17 +105,17 @@ export function commandActions(app, apply) {
     switch (command.sort) {
       case 'manifest':
         return command.manifest === text
-          ? apply(text, ui.user)
-          : apply(command.manifest || '', ui.user, line, false, command);
+          ? apply(text, user)
+          : apply(command.manifest || '', user, line, false, command);
       case 'etcdctl':
         return etcdctl(app, line);
       case 'act': {
         const { act } = command;
-        return app.act.perform({ .../** @type {Act} */ (act), command: line });
+        return app.act.perform({ .../** @type {Act} */ (act), command: line }, user);
       }
       case 'get':
-        return answered(app, `${line}  # ${ui.user}`, async () => {
-          const { lines } = await app.api.get(/** @type {Get} */ (command.get), ui.user);
+        return answered(app, `${line}  # ${user}`, async () => {
+          const { lines } = await app.api.get(/** @type {Get} */ (command.get), user);
           return lines;
         });
       default: {
@@ -123,7 +125,14 @@ export function commandActions(app, apply) {
       }
     }
   };
+  /** What was refused comes back, to be mended. */
+  const refused = (/** @type {string} */ text) => {
+    if (!ui.text) put(text);
+  };
+  const turns = new Turns(app, run, refused);
   return {
+    nextLines: () => turns.next(),
+    takeBack: (/** @type {number} */ id) => turns.takeBack(id),
     /** @param {string} text */
     command(text) {
       ui.text = text;
@@ -148,16 +157,17 @@ export function commandActions(app, apply) {
       write(text);
       /** @type {HTMLElement|null} */ (document.querySelector('.command textarea'))?.focus();
     },
-    /** What was refused comes back, to be mended. */
-    async send() {
+    /** What is written; while something runs, nothing is no line to wait for it. */
+    send() {
       const { text } = ui;
+      const sort = /^\s*etcdctl\b/.test(text) ? 'etcdctl' : 'api';
+      if (!text.trim() && turns.isBusy(sort)) return;
       if (text.trim() && typed.at(-1) !== text) typed.push(text);
       typed.splice(0, typed.length - TYPED_MAX);
       back = 0;
       Object.assign(ui, { benchTab: 'commands', isWriting: false });
       put('');
-      const { lines } = await run(text);
-      if (!ui.text && lines.some((line) => line.failed)) put(text);
+      turns.take({ text, command: isLine(text) ? text.trim() : summary(text), sort });
     },
     async addons() {
       Object.assign(ui, { dialog: 'addons', menu: '' });

@@ -13,6 +13,7 @@ import { readOnly } from '../kit/parts.js';
  * @property {number} id
  * @property {string} command  as it was typed, or the line that stands for it
  * @property {'api'|'etcdctl'} sort
+ * @property {string} cluster
  * @property {import('../../core/commands/answers.js').Line[]} lines
  * @property {number} began    wall time in ms; 0 when it ended
  * @property {import('../../core/commands/generators.js').Step[]} [steps]  of kubectl, until then
@@ -53,7 +54,7 @@ const SLOW_MS = 1000;
 export function commandsPanel(ctx) {
   const { words, player, ui } = ctx;
   if (!player.drives) return readOnly(ctx);
-  const isFirst = !ui.answers.length;
+  const isFirst = !ui.answers.length && !ui.waiting.length;
   return h(
     'div.commands',
     { key: 'commands', class: ui.isWriting ? 'is-writing' : '' },
@@ -61,7 +62,12 @@ export function commandsPanel(ctx) {
     h(
       'div.answers',
       { key: 'answers', tabindex: '0', role: 'log', 'aria-label': words.t('commands.answers') },
-      isFirst ? examples(ctx) : ui.answers.map((answer) => answerView(ctx, answer)),
+      isFirst
+        ? examples(ctx)
+        : [
+            [...ui.waiting].reverse().map((line) => waitingView(ctx, line)),
+            ui.answers.map((answer) => answerView(ctx, answer)),
+          ],
     ),
   );
 }
@@ -69,11 +75,6 @@ export function commandsPanel(ctx) {
 /** @param {Context} ctx */
 function field(ctx) {
   const { words, act, ui } = ctx;
-  const sort = /^\s*etcdctl\b/.test(ui.text) ? 'etcdctl' : 'api';
-  const isBusy = ui.answers.some((answer) => answer.began && answer.sort === sort);
-  const send = () => {
-    if (!isBusy) act.send();
-  };
   return h(
     'div.command',
     { key: 'command' },
@@ -86,7 +87,7 @@ function field(ctx) {
       value: ui.text,
       onFocus: () => act.writing(true),
       onInput: (/** @type {{target: HTMLTextAreaElement}} */ e) => act.command(e.target.value),
-      onKeydown: (/** @type {KeyboardEvent} */ e) => onKey(e, ctx, send),
+      onKeydown: (/** @type {KeyboardEvent} */ e) => onKey(e, ctx),
     }),
     h(
       'div.send',
@@ -94,7 +95,7 @@ function field(ctx) {
       h('span.soft', null, words.t('bench.kubectl')),
       h(
         'button.act.first',
-        { disabled: isBusy, onClick: send },
+        { onClick: () => act.send() },
         glyph('play'),
         words.t('bench.send'),
       ),
@@ -104,16 +105,16 @@ function field(ctx) {
 
 /**
  * Enter sends a line, and Ctrl and Enter anything; up on the first line goes back in what was sent.
- * @param {KeyboardEvent} e @param {Context} ctx @param {() => void} send
+ * @param {KeyboardEvent} e @param {Context} ctx
  */
-function onKey(e, { act }, send) {
+function onKey(e, { act }) {
   const field = /** @type {HTMLTextAreaElement} */ (e.target);
   const { value, selectionStart: caret, selectionEnd } = field;
   const isPlain = !e.ctrlKey && !e.metaKey && !e.shiftKey && !e.altKey;
   if (e.key === 'Enter' && !e.isComposing) {
     if (!(e.ctrlKey || e.metaKey) && !(isPlain && (isLine(value) || !value.trim()))) return;
     e.preventDefault();
-    send();
+    act.send();
     return;
   }
   if (!isPlain || caret !== selectionEnd) return;
@@ -139,6 +140,17 @@ function examples({ words, act }) {
       EXAMPLES.map((line) => example(line, line)),
     ),
     h('p', null, words.t('commands.empty', { lines: KUBECTL.join(', ') })),
+  );
+}
+
+/** @param {Context} ctx @param {import('./turns.js').Waiting} line */
+function waitingView({ words, act }, { id, command }) {
+  return h(
+    'div.run',
+    { key: `waits-${id}` },
+    h('div', null, h('span.p', null, '$ '), h('span.c', null, command)),
+    h('div.waits', null, glyph('hold'), words.t('commands.waits')),
+    h('button.link', { onClick: () => act.takeBack(id) }, words.t('commands.takeBack')),
   );
 }
 

@@ -54,13 +54,13 @@ export function objectActions(app) {
       set({ copied: line });
       setTimeout(() => set({ copied: '' }), COPIED_MS);
     },
-    /** @param {Act} act */
-    async perform({ name, command, said, request }) {
+    /** @param {Act} act @param {string} [user] */
+    async perform({ name, command, said, request }, user = ui.user) {
       const { deed } = ui;
       app.player.playing = true;
       set({ sends: name, error: '', sure: '' });
-      const answer = await answered(app, `${command}  # ${ui.user}`, async () => {
-        const { code, reason, message } = await app.api.act(request, ui.user);
+      const answer = await answered(app, `${command}  # ${user}`, async () => {
+        const { code, reason, message } = await app.api.act(request, user);
         return code < 400
           ? [{ failed: false, text: said }]
           : answerLines({ kind: 'Status', status: 'Failure', reason, message });

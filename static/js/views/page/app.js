@@ -210,6 +210,7 @@ export class App {
       () => this.history.last && this.history.last + 1,
     );
     this.feed.open();
+    this.act.nextLines();
     if (isFork(this.home.cluster)) this.act.listForks();
     this.act.readBookmarks();
     const { player } = this;

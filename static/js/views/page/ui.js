@@ -19,6 +19,7 @@ export function uiOf(meta, given) {
     isWriting: false, // there: it has the room, not the answers
     user: meta.users[0],
     answers: /** @type {import('../bench/commands.js').Answer[]} */ ([]), // the newest first
+    waiting: /** @type {import('../bench/turns.js').Waiting[]} */ ([]), // lines, the oldest first
     answer: 0, // the one whose table is shown large
     startup: /** @type {import('../../types.js').Detail|null} */ (null),
     addons: /** @type {import('../bench/addons.js').View|null} */ (null), // once they are loaded
