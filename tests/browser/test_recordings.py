@@ -88,6 +88,38 @@ def test_a_recording_is_saved_replayed_to_its_end_and_left(look: Look, demo: Dem
     expect(sight.button("0 breakpoints")).to_be_enabled()
 
 
+def test_a_recording_of_several_pages_is_played_once_all_are_there(
+    look: Look, saved: dict[str, Any]
+) -> None:
+    late: list[Route] = []
+
+    def in_pages(route: Route) -> None:
+        if "from=1&" in route.request.url:
+            route.continue_(url=route.request.url.replace("limit=5000", "limit=100"))
+        elif late:
+            route.continue_()
+        else:
+            late.append(route)
+
+    sight = look(before=lambda page: page.route(re.compile("/traces/.*/records"), in_pages))
+    sight.button("Recordings").click()
+    row = dialog(sight).get_by_role("listitem").filter(has_text="a pod")
+    row.get_by_role("button", name="Open").click()
+    sight.says(sight.moment, "opening")
+    sight.says(sight.headline, "Loading the trace: 100 records so far.")
+    sight.press("ArrowRight", "Space")
+    expect(sight.page.locator(".tape")).not_to_contain_text("The recording ends here.")
+
+    # the handler runs while Playwright waits for the page
+    (route,) = asking.until(lambda: late if sight.until("() => true") else [])
+    route.continue_()
+
+    sight.says(sight.moment, "recording")
+    sight.settle()
+    assert 100 < place(sight) < saved["last"], "where the command begins"
+    expect(sight.button("Go on")).to_be_visible()
+
+
 def test_an_imported_file_is_kept_and_played(
     look: Look, demo: Demo, saved: dict[str, Any], tmp_path: Path
 ) -> None:

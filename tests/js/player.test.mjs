@@ -184,6 +184,24 @@ test('a saved trace plays to its end and stays there', () => {
   assert.equal(player.isRunning, false);
 });
 
+test('a recording that comes in pages is played once it is whole, from where it begins', () => {
+  const records = recorded('full');
+  const at = commandAt(records);
+  const history = new History();
+  const player = new Player(history, { live: false });
+  player.awaits(new History());
+  history.append(records.slice(0, at));
+  player.arrived();
+  player.step(1);
+  player.toggle();
+  for (let i = 0; i < 100; i += 1) player.tick(100);
+  assert.deepEqual([player.loading, player.cursor], [true, 0]);
+  history.append(records.slice(at));
+  player.open();
+  assert.deepEqual([player.loading, player.playing, player.behind], [false, false, true]);
+  assert.equal(player.cursor, history.index.roots[0]);
+});
+
 test('a moment far back is shown alone, and what is there then begins where one stands', () => {
   const { history, player, more } = live();
   history.append(more);

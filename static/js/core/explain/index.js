@@ -60,6 +60,7 @@ import { sayMore } from './more.js';
  * @property {string} version
  * @property {number} clock  the virtual time shown, ms since 1970
  * @property {boolean} [loading]  more of the trace is on its way
+ * @property {number} [read]  how many records of a recording have come by then
  * @property {boolean} [more]  the hop repeats what was told in full before: only how many is said
  */
 /**

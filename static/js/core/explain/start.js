@@ -8,7 +8,7 @@ export function explainStart(model, words) {
   if (model.loading) {
     return explanation({
       crumb: words.t('start.crumb'),
-      title: words.t('loading.text', { n: model.index.last - model.index.first + 1 }),
+      title: words.t('loading.text', { n: model.read ?? model.index.last - model.index.first + 1 }),
       tabs: [tab(words, 'why', [p(words, 'start.emptyBody')])],
       badge: words.t('badge.what'),
     });

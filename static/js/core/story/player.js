@@ -43,6 +43,7 @@ export class Player {
     this.history = history;
     /** all that is known, while one moment before it is shown alone; else null */
     this.rest = /** @type {History|null} */ (null);
+    /** the recording that is being read */ this.coming = /** @type {History|null} */ (null);
     this.live = live;
     /** whether what is done here reaches the cluster */ this.drives = live && !watches;
     this.control = (!watches && control) || (() => {});
@@ -123,9 +124,9 @@ export class Player {
     return this.history.last;
   }
 
-  /** Whether records that were there when the page opened are still on their way. */
+  /** Whether records that were there when the page opened, or of a recording, are on their way. */
   get loading() {
-    return this.live && this.newest.last < this.knownUpTo;
+    return this.newest.last < this.knownUpTo;
   }
 
   get behind() {
@@ -152,6 +153,21 @@ export class Player {
 
   state() {
     return this.history.stateAt(this.cursor);
+  }
+
+  /** A recording comes in pages: `nothing` plays until it is whole. @param {History} nothing */
+  awaits(nothing) {
+    this.coming = this.history;
+    this.history = nothing;
+    this.knownUpTo = Infinity;
+  }
+
+  /** It is whole, or nothing more comes. */
+  open() {
+    if (this.coming) this.restart(this.coming);
+    this.coming = null;
+    this.knownUpTo = 0;
+    this.begin();
   }
 
   /** A recording opens where its first command begins. */

@@ -34,6 +34,7 @@ export default {
   'moment.recorded': 'recording',
   'moment.cut': 'the file was cut here',
   'moment.end': 'end of the recording',
+  'moment.opening': 'opening',
   'moment.lost': 'connection lost',
   'moment.connecting': 'connecting',
   'lost.text': 'Shown up to revision {rev}. Reconnecting.',

@@ -34,6 +34,7 @@ export default {
   'moment.recorded': '录像',
   'moment.cut': '文件在此被截断',
   'moment.end': '录像结束',
+  'moment.opening': '正在打开',
   'moment.lost': '连接中断',
   'moment.connecting': '正在连接',
   'lost.text': '已显示到修订 {rev}，正在重新连接。',

@@ -16,6 +16,7 @@ export function explanationOf(ctx) {
       version: ctx.meta.version,
       clock: ctx.clock,
       loading: ctx.player.loading,
+      read: ctx.player.coming?.index.records.length,
       more: ctx.player.quick && !ctx.state.held,
     },
     ctx.words,

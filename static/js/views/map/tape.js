@@ -45,7 +45,7 @@ export function tape(ctx) {
     isPast && waiting
       ? words.t('tape.ahead', { n: waiting })
       : words.t(held || player.stopped ? 'tape.frozen' : 'tape.at', { rev: String(state.rev) });
-  const torn = !player.live && !player.behind;
+  const torn = !player.live && !player.behind && !player.loading;
   return h(
     'section.tape',
     { key: 'tape', 'aria-label': words.t('tape.label') },

@@ -174,7 +174,6 @@ export class App {
   openLive() {
     this._reset(true);
     Object.assign(this.meta, this.home);
-    this._openedAt = performance.now();
     this.arrival = new Promise((arrived) => (this._arrived = () => arrived(undefined)));
     this.feed = new Feed(
       this.meta.cluster,
@@ -250,6 +249,7 @@ export class App {
   async openSaved(id) {
     this._reset(false);
     const { player } = this;
+    player.awaits(new History());
     const isLeft = () => this.player !== player; // for the live cluster, or another recording
     await readSaved(id, (header, records) => {
       if (isLeft()) return false;
@@ -260,9 +260,8 @@ export class App {
       }
       this._take(records);
       return true;
-    });
+    }).finally(() => player.open());
     if (isLeft()) return;
-    player.begin();
     this.address.arrive();
     this.draw();
   }
@@ -291,6 +290,7 @@ export class App {
     this.player.pace.story = this.ui.story;
     Object.assign(this.ui, { selected: null, focus: '', dialog: '', menu: '', traceError: '' });
     this.ui.failure = '';
+    this._openedAt = performance.now();
     Object.assign(this.ui, { startup: null, trace: '', gone: null, window: null });
     Object.assign(this.ui, { bookmarks: [], bookmark: 0, lesson: null, vote: null });
     Object.assign(this.meta, { connected: !live, opened: !live });

@@ -218,6 +218,7 @@ function momentOf(ctx) {
   if (player.heldAt && player.heldAt === player.cursor && !player.playing)
     return ['hold', 'hold', 'moment.held', {}];
   if (player.past) return ['past', 'back', 'moment.past', { time: late }];
+  if (!player.live && player.loading) return ['wait', 'list', 'moment.opening', {}];
   if (!player.live) {
     const end = meta.cut ? 'moment.cut' : 'moment.end';
     return ['past', 'list', player.behind ? 'moment.recorded' : end, {}];
