@@ -1,12 +1,12 @@
 // @ts-check
 // Facts about the cursor: what the page says of a moment comes from records up to it, and no later.
 //
-// Beside a whole trace grows one that ends at the cursor. At every record of every trace all that
-// the views are handed is the same of both: each entry of the index that this record is part of,
-// the state, and the chapter. So what a view makes of it is the same, too, unless it keeps things
-// from one call to the next or reaches for the whole trace: the views are called at many records,
-// and there `whole` throws. Where the page shows what follows as such, it has the whole trace on
-// purpose: on the time axis, on the tape, and in the story of a pod.
+// Beside a whole trace grows one that ends at the cursor. At every record of every trace, or at a
+// sample of them, all that the views are handed is the same of both: each entry of the index that
+// this record is part of, the state, and the chapter. So what a view makes of it is the same, too,
+// unless it keeps things from one call to the next or reaches for the whole trace: the views are
+// called at many records, and there `whole` throws. Where the page shows what follows as such, it
+// has the whole trace on purpose: on the time axis, on the tape, and in the story of a pod.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explain } from '../../static/js/core/explain/index.js';
@@ -52,6 +52,14 @@ const EACH = 17;
 const DRAWN_EACH = 10;
 // all of the index is compared, once in so many records
 const ALL_EACH = 1000;
+// one record in so many is looked at, drawn by a seed; without a sample every one
+const [SEED, ONE_IN] = (process.env.SAMPLE || '0/1').split('/').map(Number);
+
+/** Whether the record at a place is one of the sample. @param {number} at */
+function isDrawn(at) {
+  const mixed = Math.imul((at + 1) ^ SEED, 0x9e3779b1);
+  return (Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b) >>> 0) % ONE_IN === 0;
+}
 
 /** What is in the index by a key, as lists of spans or records, or of their numbers. */
 const LISTS = /** @type {const} */ (['histories', 'steps', 'cycles', 'caused', 'trails']);
@@ -264,11 +272,12 @@ for (const name of names())
     const all = [...entries.values()].flat();
     const grown = new History();
     const command = commandAt(records);
-    let seen = 0;
     for (const [i, record] of records.entries()) {
       grown.append([record]);
+      const isWhole = i % ALL_EACH === 0;
+      if (!isWhole && !isDrawn(i)) continue;
       const { seq } = record;
-      assertKnown(whole, grown, i % ALL_EACH === 0 ? all : entries.get(seq) || []);
+      assertKnown(whole, grown, isWhole ? all : entries.get(seq) || []);
       const same = (/** @type {(history: History) => any} */ ask) => {
         const [one, other] = [JSON.stringify(ask(whole)), JSON.stringify(ask(grown))];
         if (one !== other) assert.equal(one, other, told(record));
@@ -280,6 +289,6 @@ for (const name of names())
       const choice = isSample ? choices(grown, seq) : [];
       const chosen = [null, ...(choice.length ? [choice[i % choice.length]] : [])];
       same((history) => said(history, seq, chosen));
-      if (isSample && seen++ % DRAWN_EACH === 0) same((history) => drawn(history, seq));
+      if (i % (EACH * DRAWN_EACH) === 0) same((history) => drawn(history, seq));
     }
   });
