@@ -126,8 +126,12 @@ class Session:
         backend: Backend | None = None,
         report: Report | None = None,
         on_audit: Callable[[list[bytes]], None] = lambda lines: None,
+        *,
+        alone: bool = False,
     ) -> None:
-        """A bug is raised, unless `report` takes what the cluster reports."""
+        """A bug is raised, unless `report` takes what the cluster reports. With `alone` the API
+        server has nobody beside it: controllers, scheduler and kubelets are not started."""
+        self._ask = _ask_nobody if alone else None
         self._report = report or _raise_bug
         self._on_audit = on_audit
         self.backend = backend if backend is not None else MemoryBackend()
@@ -144,7 +148,7 @@ class Session:
             lead_seconds=WHOLE_REQUESTS,
             on_audit=self._on_audit,
         )
-        self.cluster.start()
+        self.cluster.start(self._ask)
         self.settle()
 
     def restart(self) -> None:
@@ -350,6 +354,10 @@ def run(script: dict[str, Any], seed: int | None = None, backend: Backend | None
             session.settle()
     session.settle()
     return session
+
+
+def _ask_nobody(role: str) -> None:
+    """Who is to be started is not."""
 
 
 def _raise_bug(kind: str, what: Any) -> None:

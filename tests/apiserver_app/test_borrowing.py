@@ -13,7 +13,7 @@ from apiserver_app.machinery.kinds.kinds import Resources
 from apiserver_app.machinery.meta import Credential
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, PODS, configmap, server_session
 
 PODS_KEY = "pods"
 
@@ -64,7 +64,7 @@ def limits(session: Session) -> dict[str, tuple[int, int]]:
 
 
 def test_seats_that_nobody_uses_are_lent_from_the_start() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("GET", PODS, user="student")
     found = limits(session)
     # 600 seats by shares of 245
@@ -84,7 +84,7 @@ def test_seats_that_nobody_uses_are_lent_from_the_start() -> None:
 
 
 def test_a_level_that_is_pressed_gets_what_others_have_no_use_for() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("GET", PODS, user="student")
     before = limits(session)["workload-low"][1]
     level = session.cluster.context.flow.levels["workload-low"]
@@ -98,7 +98,7 @@ def test_a_level_that_is_pressed_gets_what_others_have_no_use_for() -> None:
 
 
 def test_the_gate_tells_a_borrowed_limit_beside_the_levels_own() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("GET", PODS, user="student")
     gate = [record for record in session.records() if record.get("gate") == "flowcontrol"][-1]
     own, now = limits(session)["global-default"]

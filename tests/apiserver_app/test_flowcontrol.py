@@ -16,7 +16,7 @@ from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
-from tests.apiserver_app.cluster import PODS, bare_session, configmap, header
+from tests.apiserver_app.cluster import PODS, configmap, header, server_session
 
 SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
 
@@ -29,7 +29,7 @@ def flow(session: Session, **more: Any) -> str:
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def test_the_admin_is_exempt_and_everyone_else_is_not(session: Session) -> None:
@@ -55,7 +55,7 @@ def test_the_admin_is_exempt_and_everyone_else_is_not(session: Session) -> None:
     ],
 )
 def test_a_schema_with_holes_in_it_is_passed_over(rules: Any) -> None:
-    session = bare_session()
+    session = server_session()
     body: dict[str, Any] = {
         "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
         "kind": "FlowSchema",
@@ -315,7 +315,7 @@ def test_the_dumps_show_levels_queues_and_who_waits() -> None:
 
 
 def test_a_schema_says_whether_its_level_is_there() -> None:
-    session = bare_session()
+    session = server_session()
     schema = {
         "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
         "kind": "FlowSchema",
@@ -356,7 +356,7 @@ def test_a_schema_that_would_come_before_all_others_is_invalid() -> None:
         "metadata": {"name": "first"},
         "spec": {"matchingPrecedence": 1, "priorityLevelConfiguration": {"name": "exempt"}},
     }
-    answer = bare_session().request("POST", SCHEMAS, schema)
+    answer = server_session().request("POST", SCHEMAS, schema)
     assert answer.status == 422
     assert answer.json()["details"]["causes"][0]["message"] == (
         "Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import MERGE, bare_session, header
+from tests.apiserver_app.cluster import MERGE, header, server_session
 
 GROUP = "/apis/flowcontrol.apiserver.k8s.io/v1"
 LEVELS, SCHEMAS = f"{GROUP}/prioritylevelconfigurations", f"{GROUP}/flowschemas"
@@ -16,7 +16,7 @@ AUTO = "apf.kubernetes.io/autoupdate-spec"
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def spec(session: Session, path: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def test_a_suggested_one_stays_as_a_user_made_it(session: Session) -> None:
 
 
 def test_nothing_is_written_when_all_is_there() -> None:
-    quiet = bare_session()
+    quiet = server_session()
     before = quiet.cluster.cache.generation("flowschemas.flowcontrol.apiserver.k8s.io")
     quiet.wait(130)
     assert quiet.cluster.cache.generation("flowschemas.flowcontrol.apiserver.k8s.io") == before

@@ -19,10 +19,10 @@ from tests.apiserver_app.cluster import (
     DEPLOYMENTS,
     MERGE,
     PODS,
-    bare_session,
     configmap,
     last_gates,
     pod,
+    server_session,
 )
 from tests.sim.test_story import deployment
 
@@ -67,7 +67,7 @@ PATHS: list[tuple[str, str, Any, dict[str, str], list[str]]] = [
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     for path, body in (
         (CONFIGMAPS, configmap("a", k="v")),
         (PODS, pod("p", schedulerName="nobody")),
@@ -107,7 +107,7 @@ def test_a_refusal_in_a_gate_is_recorded_once_and_counted_once(
         return Decision("deny", {"word": "no"}, refusal=errors.ApiError(REFUSED, "", "no"))
 
     monkeypatch.setattr(gate, "decide", refuse)
-    session = bare_session()
+    session = server_session()
     answer = session.request("POST", CONFIGMAPS, configmap("refused"))
     requests = session.cluster.context.counters.requests
     counted = sum(count for (_, _, code), count in requests.items() if code == REFUSED)
@@ -141,7 +141,7 @@ def test_what_plugins_agreed_on_is_told_from_memory_only_while_they_say_the_same
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admission, "AGREED_MAX", 2)
-    session = bare_session()
+    session = server_session()
     first, again = _agreed(session, "first"), _agreed(session, "again")
     assert first == again and ["LimitRanger", "allow", "no LimitRange here"] in first
     limits = {"limits": [{"type": "Container", "max": {"memory": "4Gi"}}]}

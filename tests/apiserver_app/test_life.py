@@ -11,7 +11,7 @@ from apiserver_app.auth import bootstrap
 from apiserver_app.handlers.server import life as lives
 from apiserver_app.registry import masterleases
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
-from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, configmap, server_session
 from tests.sim.test_story import deployment
 
 
@@ -37,7 +37,7 @@ def stop(session: Session) -> dict[str, Any]:
 
 
 def test_a_stop_drains_and_then_nobody_gets_through() -> None:
-    session = bare_session()
+    session = server_session()
     assert session.request("POST", CONFIGMAPS, configmap("a")).status == 201
 
     stop(session)
@@ -50,7 +50,7 @@ def test_a_stop_drains_and_then_nobody_gets_through() -> None:
 
 
 def test_readyz_fails_first_and_all_else_goes_on_for_the_delay() -> None:
-    session = bare_session(flags=flags.Flags(shutdown_delay_duration=20.0))
+    session = server_session(flags=flags.Flags(shutdown_delay_duration=20.0))
     life = session.cluster.context.life
     life.stop()
     ready = session.request("GET", "/readyz")
@@ -64,7 +64,7 @@ def test_readyz_fails_first_and_all_else_goes_on_for_the_delay() -> None:
 
 
 def test_a_watch_of_an_outside_client_ends_cleanly() -> None:
-    session = bare_session()
+    session = server_session()
     watch: Answer = session.request("GET", f"{CONFIGMAPS}?watch=true")
     assert watch.status == 200 and not watch.done
     told = stop(session)
@@ -105,7 +105,7 @@ def test_components_are_refused_and_list_again_when_it_is_back() -> None:
 
 
 def test_what_happens_to_etcd_while_it_is_stopped_is_seen_afterwards() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     stop(session)
     session.cluster.store.delete("/registry/configmaps/default/a")
@@ -114,7 +114,7 @@ def test_what_happens_to_etcd_while_it_is_stopped_is_seen_afterwards() -> None:
 
 
 def test_its_sign_of_life_goes_with_it_and_comes_back() -> None:
-    session = bare_session()
+    session = server_session()
     key = f"{masterleases.PREFIX}{bootstrap.ADVERTISED_IP}"
     store = session.cluster.store
     assert store.get(key) is not None
@@ -127,7 +127,7 @@ def test_its_sign_of_life_goes_with_it_and_comes_back() -> None:
 
 
 def test_only_what_runs_can_be_stopped_and_only_what_is_stopped_can_be_started() -> None:
-    session = bare_session()
+    session = server_session()
     life = session.cluster.context.life
     with pytest.raises(lives.IllegalTransition, match="cannot start the API server: it is serving"):
         life.start()

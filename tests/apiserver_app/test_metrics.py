@@ -14,7 +14,7 @@ from apiserver_app.handlers.server.counters import BUCKETS, Counters
 from apiserver_app.http.metrics import metrics
 from apiserver_app.machinery.meta import Credential
 from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import CONFIGMAPS, PODS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, PODS, configmap, server_session
 
 SORT = {"verb", "group", "version", "resource", "subresource", "scope", "component"}
 LEVEL = {"priority_level"}
@@ -190,7 +190,7 @@ def test_the_indicator_of_service_leaves_out_what_was_waited_for() -> None:
 
 
 def test_a_reset_forgets_what_was_counted_but_not_who_is_served() -> None:
-    run = bare_session()
+    run = server_session()
     run.request("GET", PODS)
     assert run.request("DELETE", "/metrics").text == b"metrics reset\n"
     text = run.request("GET", "/metrics").text.decode()

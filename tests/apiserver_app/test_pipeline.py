@@ -18,18 +18,18 @@ from tests.apiserver_app.cluster import (
     DEPLOYMENTS,
     MERGE,
     PODS,
-    bare_session,
     configmap,
     events,
     header,
     last_gates,
     pod,
+    server_session,
 )
 
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("there", k="v"))
     return session
 
@@ -198,7 +198,7 @@ def test_without_profiling_neither_the_profiler_nor_the_reset_is_there() -> None
 
 
 def test_a_server_that_is_not_ready_says_so_and_is_alive() -> None:
-    session = bare_session()
+    session = server_session()
     session.cluster.ready = False
     answer = session.request("GET", "/readyz")
     assert answer.status == 500
@@ -217,7 +217,7 @@ def test_metrics_are_prometheus_text(session: Session) -> None:
 
 
 def test_metrics_count_requests_by_what_they_ask_and_their_code() -> None:
-    session = bare_session()
+    session = server_session()
     for _ in range(3):
         session.request("GET", "/api/v1/namespaces/default/podtemplates/none")
     text = session.request("GET", "/metrics").text.decode()
@@ -231,7 +231,7 @@ def test_metrics_count_requests_by_what_they_ask_and_their_code() -> None:
 
 
 def test_warnings_stand_in_headers_once_each() -> None:
-    session = bare_session()
+    session = server_session()
     body = {**configmap("a"), "odd": 1}
     answer = session.request("POST", CONFIGMAPS, body)
     assert (answer.status, header(answer, "Warning")) == (201, ['299 - "unknown field \\"odd\\""'])
@@ -269,7 +269,7 @@ def test_who_acts_as_somebody_else_has_his_rights_and_no_more(session: Session) 
 
 
 def test_a_component_cannot_tell_its_client_from_http() -> None:
-    session = bare_session()
+    session = server_session()
     cluster = session.cluster
     seen: list[Any] = []
 
@@ -299,7 +299,7 @@ def test_a_component_cannot_tell_its_client_from_http() -> None:
 
 
 def test_a_restart_goes_on_with_the_same_revision_time_and_identities() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     session.wait(5)
     uid = session.request("GET", f"{CONFIGMAPS}/a").json()["metadata"]["uid"]
@@ -319,7 +319,7 @@ def test_a_restart_goes_on_with_the_same_revision_time_and_identities() -> None:
 
 
 def test_a_watch_begun_before_a_restart_is_found_in_the_log_after_it() -> None:
-    session = bare_session()
+    session = server_session()
     begin = session.cluster.store.revision
     session.request("POST", PODS, pod("p"))
     session.restart()
@@ -328,7 +328,7 @@ def test_a_watch_begun_before_a_restart_is_found_in_the_log_after_it() -> None:
 
 
 def test_the_deployments_path_serves_what_it_created() -> None:
-    session = bare_session()
+    session = server_session()
     labels = {"app": "x"}
     body = {
         "apiVersion": "apps/v1",

@@ -19,7 +19,7 @@ from apiserver_app.machinery import errors
 from apiserver_app.machinery.meta import User
 from apiserver_app.registry.apiregistration.apiservices import Remote
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, server_session
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -58,7 +58,7 @@ def account(session: Session, name: str) -> LocalClient:
 
 
 def test_a_component_is_asked_again_once_its_token_may_have_become_invalid() -> None:
-    session = bare_session()
+    session = server_session()
     client = account(session, "robot")
     assert [reads(session, client) for _ in range(3)] == [403] * 3
     session.request("DELETE", f"{ACCOUNTS}/robot")
@@ -96,7 +96,7 @@ def flow_of(session: Session) -> str:
 def test_an_allowed_request_is_not_judged_again_until_a_role_or_binding_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    session = bare_session()
+    session = server_session()
     client = account(session, "robot")
     grant(session)
     assert reads(session, client) == 200
@@ -117,7 +117,7 @@ def test_an_allowed_request_is_not_judged_again_until_a_role_or_binding_changes(
 
 
 def test_who_may_read_one_object_may_not_read_the_next() -> None:
-    session = bare_session()
+    session = server_session()
     client = account(session, "robot")
     session.request("POST", CONFIGMAPS, configmap("b"))
     grant(session, "a")
@@ -125,7 +125,7 @@ def test_who_may_read_one_object_may_not_read_the_next() -> None:
 
 
 def test_a_request_is_judged_again_by_new_authorizers() -> None:
-    session = bare_session()
+    session = server_session()
     client = account(session, "robot")
     grant(session)
     assert [reads(session, client) for _ in range(2)] == [200] * 2
@@ -135,7 +135,7 @@ def test_a_request_is_judged_again_by_new_authorizers() -> None:
 
 
 def test_a_request_is_classified_again_by_a_new_flow_schema() -> None:
-    session = bare_session()
+    session = server_session()
     client = account(session, "robot")
     reads(session, client)
     assert flow_of(session) == "service-accounts"
@@ -163,7 +163,7 @@ def test_more_kinds_of_requests_than_are_remembered_do_not_make_flow_control_for
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(control, "KNOWN_MAX", 64)
-    session = bare_session()
+    session = server_session()
     client = session.cluster.clients.client("ann", "ann", ("system:masters",), "ann")
     matched: list[str] = []
     schemas = session.cluster.context.flow.schemas  # type: ignore[attr-defined]
@@ -187,7 +187,7 @@ def test_more_kinds_of_requests_than_are_remembered_do_not_make_flow_control_for
 def test_what_a_kubelet_asks_is_classified_once_for_all_kubelets_and_not_again_by_other_limits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    session = bare_session()
+    session = server_session()
     flow = session.cluster.context.flow
     assert isinstance(flow, control.Control)
     matched, match = [], flow.schemas.match
@@ -216,7 +216,7 @@ def test_what_a_kubelet_asks_is_classified_once_for_all_kubelets_and_not_again_b
 
 
 def test_a_resource_that_another_server_serves_from_now_on_is_looked_for_there() -> None:
-    session = bare_session()
+    session = server_session()
     client = account(session, "robot")
     grant(session)
     assert [reads(session, client) for _ in range(2)] == [200] * 2

@@ -12,7 +12,7 @@ from apiserver_app.machinery.meta import Credential
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.aggregator.test_aggregator import CRD, CRDS
-from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap, header
+from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, configmap, header, server_session
 
 AGGREGATOR, KUBE, EXTENSIONS = "kube-aggregator", "kube-apiserver", "apiextensions-apiserver"
 RESTFUL, PLAIN = "go-restful", "non-go-restful"
@@ -22,7 +22,7 @@ CRONTABS = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     assert session.request("POST", CRDS, CRD).status == 201
     return session
 
@@ -138,7 +138,7 @@ def test_what_is_no_traceparent_is_left_alone(session: Session, given: str) -> N
 
 
 def test_two_servers_on_one_store_give_the_same_reads() -> None:
-    one = bare_session()
+    one = server_session()
     one.request("POST", CONFIGMAPS, configmap("there", key="value"))
     other = Session(one.inputs, one.backend)
     assert (

@@ -16,7 +16,7 @@ from apiserver_app.machinery.meta import ResourceInfo
 from apiserver_app.machinery.releases import Release
 from apiserver_app.registry import strategynames
 from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import bare_session, pod
+from tests.apiserver_app.cluster import pod, server_session
 
 CHAIN = ["apiextensions-apiserver", "kube-apiserver", "kube-aggregator"]
 SUMMARY_BYTES_MAX = 20_000
@@ -80,7 +80,7 @@ def test_the_configuration_is_made_in_seven_steps(told: dict[str, Any]) -> None:
 
 
 def test_a_release_that_has_an_insecure_port_says_that_it_is_off() -> None:
-    old = bare_session(version="1.19").cluster
+    old = server_session(version="1.19").cluster
     config = startup.summary(old.context, old.inputs.flags)["config"]
     assert config[0] == ["insecure HTTP", "off: --insecure-port=0"]
 
@@ -94,7 +94,7 @@ def test_providers_install_in_upstreams_order_with_apps_behind(told: dict[str, A
 
 
 def test_1_19_installs_the_nineteen_providers_of_its_time() -> None:
-    cluster = bare_session(version="1.19").cluster
+    cluster = server_session(version="1.19").cluster
     providers = startup.whole(cluster.context, cluster.inputs.flags)["providers"]
     assert [provider["name"] for provider in providers if provider["by"] == "InstallAPIs"] == [
         *PROVIDERS_OF_1_19[:7],
@@ -131,7 +131,7 @@ def test_kube_apiserver_is_put_together_in_upstreams_order(told: dict[str, Any])
     steps = [name for name, _ in told["install"]]
     assert steps == ["GenericConfig.New", "InstallAPIs", "AddPostStartHook"]
     assert told["install"][-1] == hook
-    old = bare_session(version="1.22")
+    old = server_session(version="1.22")
     install = startup.summary(old.cluster.context, old.inputs.flags)["install"]
     assert [name for name, _ in install][1:3] == ["InstallLegacyAPI", "InstallAPIs"]
 
@@ -148,7 +148,7 @@ def test_a_group_without_a_version_cannot_be_installed(monkeypatch: pytest.Monke
 
 
 def test_the_base_routes_stand_in_order_and_say_what_is_switched_off() -> None:
-    session = bare_session(flags=flags.Flags(profiling=False))
+    session = server_session(flags=flags.Flags(profiling=False))
     routes = startup.summary(session.cluster.context, session.inputs.flags)["routes"]
     assert [path for path, _ in routes] == [
         "/index.html",
@@ -170,7 +170,7 @@ def test_the_base_routes_stand_in_order_and_say_what_is_switched_off() -> None:
 def test_flags_that_are_not_as_upstream_has_them_are_told(whole: dict[str, Any]) -> None:
     assert whole["flags"] == {}
     given = flags.parse(["profiling=false", "token-auth-file=t.csv"], lambda name: "secret,u,1")
-    session = bare_session(flags=given)
+    session = server_session(flags=given)
     summary = startup.summary(session.cluster.context, given)
     assert summary["flags"] == {"token-auth-file": "t.csv", "profiling": False}
     assert b"secret,u,1" not in orjson.dumps(summary)
@@ -255,7 +255,7 @@ def _jump(session: Session, seconds: int) -> None:
 
 
 def test_an_event_disappears_after_its_hour() -> None:
-    session = bare_session()
+    session = server_session()
     events = "/api/v1/namespaces/default/events"
     involved = {"kind": "Pod", "namespace": "default", "name": "there"}
     event = {"metadata": {"name": "seen"}, "involvedObject": involved, "reason": "Seen"}

@@ -9,7 +9,7 @@ import pytest
 from apiserver_app import flags
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, server_session
 
 ALPHA = "admissionregistration.k8s.io/v1alpha1"
 BETA = "admissionregistration.k8s.io/v1beta1"
@@ -83,7 +83,7 @@ def test_a_policy_without_its_gate_is_stored_and_not_evaluated() -> None:
 
 
 def test_by_default_neither_version_is_there() -> None:
-    running = bare_session()
+    running = server_session()
     for api in (ALPHA, BETA):
         assert running.request("GET", f"/apis/{api}/mutatingadmissionpolicies").status == 404
 

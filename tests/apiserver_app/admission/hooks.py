@@ -11,7 +11,7 @@ import orjson
 from apiserver_app.machinery.meta import Object, name_of
 from apiserver_app.machinery.net.nodeapi import HttpAnswer, HttpRequest, NodeError, Nodes
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import bare_session
+from tests.apiserver_app.cluster import server_session
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 RULE: Object = {
@@ -29,7 +29,7 @@ class Lab:
     """A cluster without nodes; each server is a Service in namespace hooks with one pod."""
 
     def __init__(self) -> None:
-        self.session: Session = bare_session()
+        self.session: Session = server_session()
         self.asked: list[tuple[str, Object]] = []  # (server, review)
         self.paths: list[str] = []
         self._decide: dict[str, Decide] = {}

@@ -15,7 +15,7 @@ from apiserver_app.egress.carriers import Arrived, Dial, Done, Opened
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from apiserver_app.machinery.meta import Object
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import PODS, bare_session, pod
+from tests.apiserver_app.cluster import PODS, pod, server_session
 
 KUBECONFIG = yaml.safe_dump(
     {
@@ -59,7 +59,7 @@ class Server:
 
 
 def policed(**fields: Any) -> tuple[Session, Server]:
-    session = bare_session()
+    session = server_session()
     server = Server()
     session.cluster.outbound.network = server
     chain = session.cluster.context.admission.chain

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.machinery.meta import Object
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, server_session
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 RULE: Object = {
@@ -21,7 +21,7 @@ RULE: Object = {
 
 @pytest.fixture(scope="module")
 def newer() -> Session:
-    return bare_session(version="1.36")
+    return server_session(version="1.36")
 
 
 def applies(text: str) -> Object:

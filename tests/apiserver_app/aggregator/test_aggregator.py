@@ -10,7 +10,7 @@ import pytest
 from apiserver_app.flags import Flags
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import MERGE, bare_session, header, started_session
+from tests.apiserver_app.cluster import MERGE, header, server_session, started_session
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 METRICS = "/apis/metrics.k8s.io/v1beta1"
@@ -40,7 +40,7 @@ CRD: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def bare() -> Session:
-    return bare_session()
+    return server_session()
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_every_group_version_of_this_process_has_a_local_api_service(bare: Sessi
 
 
 def test_priorities_decide_the_order_of_discovery() -> None:
-    session = bare_session()
+    session = server_session()
     before = groups(session)
     assert before[:2] == ["apiregistration.k8s.io", "apps"]
     patch = {"spec": {"groupPriorityMinimum": 17801}}
@@ -128,13 +128,13 @@ def test_priorities_decide_the_order_of_discovery() -> None:
 def test_versions_of_a_group_come_by_their_priorities() -> None:
     names = ("v1alpha1", "v1beta1")
     given = tuple(f"admissionregistration.k8s.io/{name}=true" for name in names)
-    found = bare_session(flags=Flags(runtime_config=given))
+    found = server_session(flags=Flags(runtime_config=given))
     group = found.request("GET", "/apis/admissionregistration.k8s.io").json()
     assert [version["version"] for version in group["versions"]] == ["v1", "v1beta1", "v1alpha1"]
 
 
 def test_without_its_api_service_a_group_is_not_listed_but_still_answers() -> None:
-    session = bare_session()
+    session = server_session()
     assert session.request("DELETE", f"{APISERVICES}/v1.batch").status == 200
     assert "batch" not in groups(session)
     assert session.request("GET", "/apis/batch/v1/jobs").status == 200
@@ -143,7 +143,7 @@ def test_without_its_api_service_a_group_is_not_listed_but_still_answers() -> No
 
 
 def test_a_definitions_versions_get_api_services_that_come_and_go_with_it() -> None:
-    session = bare_session()
+    session = server_session()
     assert session.request("POST", CRDS, CRD).status == 201
     session.settle()
     found = session.request("GET", f"{APISERVICES}/v1.stable.example.com").json()
@@ -238,7 +238,7 @@ def test_an_api_service_that_was_removed_and_is_back_is_checked_at_once(session:
 
 
 def test_an_api_service_without_its_service_says_what_is_missing() -> None:
-    session = bare_session()
+    session = server_session()
     assert session.request("POST", APISERVICES, remote()).status == 201
     name = "v1.sample.example.com"
     said = 'service/sample in "default" is not present'

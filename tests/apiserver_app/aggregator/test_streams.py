@@ -10,7 +10,7 @@ from apiserver_app.egress.carriers import Arrived, Dial, Done, Line, Opened
 from apiserver_app.egress.outbound import Answer, Call, CallFailed
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.aggregator.test_aggregator import APISERVICES, remote
-from tests.apiserver_app.cluster import bare_session, header
+from tests.apiserver_app.cluster import header, server_session
 
 SAMPLE = "/apis/sample.example.com/v1"
 SERVICE = {"metadata": {"name": "sample"}, "spec": {"ports": [{"name": "https", "port": 443}]}}
@@ -63,7 +63,7 @@ class Far:
 
 @pytest.fixture
 def far() -> Far:
-    session = bare_session()
+    session = server_session()
     far = Far(session)
     session.cluster.outbound.network = far
     for path, body in (

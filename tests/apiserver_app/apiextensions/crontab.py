@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import bare_session
+from tests.apiserver_app.cluster import server_session
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 NAME = "crontabs.stable.example.com"
@@ -129,6 +129,6 @@ def conditions(session: Session, name: str = NAME) -> dict[str, tuple[str, str, 
 
 
 def session_with_crontabs() -> Session:
-    session = bare_session()
+    session = server_session()
     assert define(session).status == 201
     return session

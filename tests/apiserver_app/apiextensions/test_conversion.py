@@ -13,7 +13,7 @@ from apiserver_app.egress import outbound
 from apiserver_app.machinery.net.nodeapi import Connection
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITION, crontab, define
-from tests.apiserver_app.cluster import MERGE, bare_session, events
+from tests.apiserver_app.cluster import MERGE, events, server_session
 
 BETA = CRONTABS.replace("/v1/", "/v1beta1/")
 V1, V1BETA1 = "stable.example.com/v1", "stable.example.com/v1beta1"
@@ -79,7 +79,7 @@ def webhook() -> Webhook:
 
 @pytest.fixture
 def session(webhook: Webhook) -> Session:
-    session = bare_session()
+    session = server_session()
     answer = define(session, definition())
     assert answer.status == 201, answer.text
     session.cluster.context.egress.outbound = webhook

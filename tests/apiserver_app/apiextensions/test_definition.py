@@ -10,7 +10,7 @@ import pytest
 
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import DEFINITION, DEFINITIONS, NAME, define
-from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.cluster import MERGE, server_session
 from tests.apiserver_app.registry.kinds import strategies
 
 AT = "spec.validation.openAPIV3Schema"
@@ -19,7 +19,7 @@ SPEC = f"{AT}.properties[spec]"
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def of_spec(schema: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_groups_of_the_community_need_an_approval(session: Session) -> None:
 
 
 def test_what_names_and_stores_a_resource_cannot_change() -> None:
-    session = bare_session()
+    session = server_session()
     define(session)
     path = f"{DEFINITIONS}/{NAME}"
     answer = session.request("PATCH", path, {"spec": {"scope": "Cluster"}}, headers=MERGE)

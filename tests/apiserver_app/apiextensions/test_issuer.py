@@ -8,7 +8,7 @@ import pytest
 
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import TABLE, define
-from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.cluster import MERGE, server_session
 
 ISSUERS = "/apis/pki.example.org/v1/issuers"
 TEXT = {"type": "string"}
@@ -120,7 +120,7 @@ def issuer(name: str, **spec: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     answer = define(session, DEFINITION)
     assert answer.status == 201, answer.text
     return session

@@ -16,7 +16,7 @@ from tests.apiserver_app.apiextensions.crontab import (
     definition,
     session_with_crontabs,
 )
-from tests.apiserver_app.cluster import APPLY, MERGE, STRATEGIC, bare_session, header, told
+from tests.apiserver_app.cluster import APPLY, MERGE, STRATEGIC, header, server_session, told
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_status_is_left_alone_by_the_main_resource_and_the_other_way_round(
 
 
 def test_a_kind_called_a_review_has_a_status_that_its_main_resource_does_not_own() -> None:
-    session = bare_session()
+    session = server_session()
     names = {"plural": "bookreviews", "singular": "bookreview", "kind": "BookReview"}
     assert define(session, definition(**names, shortNames=[])).status == 201
     body = {**crontab("a"), "kind": "BookReview", "status": {"replicas": 1}}
@@ -264,7 +264,7 @@ def test_a_restart_keeps_definitions_and_objects() -> None:
 
 
 def test_without_a_definition_nothing_runs_for_it() -> None:
-    session = bare_session()
+    session = server_session()
     started = [record["name"] for record in session.records() if record["kind"] == "component"]
     assert "apiextensions-controllers" not in started
     define(session)

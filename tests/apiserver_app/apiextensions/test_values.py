@@ -17,7 +17,7 @@ from tests.apiserver_app.apiextensions.crontab import (
     define,
     session_with_crontabs,
 )
-from tests.apiserver_app.cluster import MERGE, bare_session, header, told
+from tests.apiserver_app.cluster import MERGE, header, server_session, told
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_a_new_default_is_there_in_what_was_stored_before() -> None:
 
 
 def test_fields_that_the_definition_names_can_be_selected_by() -> None:
-    session = bare_session()
+    session = server_session()
     body = copy.deepcopy(DEFINITION)
     body["spec"]["versions"][0]["selectableFields"] = [{"jsonPath": ".spec.image"}]
     define(session, body)
@@ -121,7 +121,7 @@ def two_versions() -> dict[str, Any]:
 
 
 def test_versions_are_views_of_what_is_stored_once() -> None:
-    session = bare_session()
+    session = server_session()
     define(session, two_versions())
     beta = CRONTABS.replace("/v1/", "/v1beta1/")
     body = {**crontab("one"), "apiVersion": "stable.example.com/v1beta1"}

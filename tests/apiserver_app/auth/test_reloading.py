@@ -15,7 +15,7 @@ from apiserver_app.machinery import kernel
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.auth.test_authentication_config import PERSON
-from tests.apiserver_app.cluster import PODS, bare_session
+from tests.apiserver_app.cluster import PODS, server_session
 
 SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 MODES = """
@@ -40,7 +40,7 @@ def session() -> Session:
     given = flags.parse(
         [f"{AUTHORIZATION}=modes.yaml", f"{AUTHENTICATION}=issuers.yaml"], files.__getitem__
     )
-    return bare_session(flags=given)
+    return server_session(flags=given)
 
 
 @functools.cache

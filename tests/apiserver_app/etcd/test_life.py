@@ -14,7 +14,7 @@ from apiserver_app.etcd import lease as leases
 from apiserver_app.machinery.kernel import SECOND
 from lifecycle.etcdctl import processes
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
-from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, DEPLOYMENTS, configmap, server_session
 from tests.sim.test_story import deployment
 
 GAVE_UP = "Timeout: request did not complete within requested timeout - context deadline exceeded"
@@ -59,7 +59,7 @@ def took(session: Session, since: int) -> float:
 def test_who_needs_it_waits_and_is_told_that_the_time_is_over(
     method: str, path: str, body: Any, seconds: int
 ) -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     since, revision = stopped(session), session.cluster.store.revision
 
@@ -81,7 +81,7 @@ def test_who_needs_it_waits_and_is_told_that_the_time_is_over(
 
 
 def test_the_gate_that_refuses_is_etcd_and_the_others_were_passed() -> None:
-    session = bare_session()
+    session = server_session()
     since = stopped(session)
     session.request("POST", CONFIGMAPS, configmap("b"), settle=False)
     session.wait(35)
@@ -96,7 +96,7 @@ def test_the_gate_that_refuses_is_etcd_and_the_others_were_passed() -> None:
 
 
 def test_what_the_watch_cache_has_is_still_served() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     watch: Answer = session.request("GET", f"{CONFIGMAPS}?watch=true")
     stopped(session)
@@ -117,7 +117,7 @@ def test_what_the_watch_cache_has_is_still_served() -> None:
 
 
 def test_who_waits_goes_on_when_it_is_back_and_only_one_update_wins() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     stopped(session)
     waiting = [session.send("POST", CONFIGMAPS, configmap("b")), session.send("GET", CONFIGMAPS)]
@@ -140,7 +140,7 @@ def test_who_waits_goes_on_when_it_is_back_and_only_one_update_wins() -> None:
 
 @pytest.mark.parametrize("root", ["readyz", "livez", "healthz"])
 def test_the_server_is_not_ready_and_says_by_which_check(root: str) -> None:
-    session = bare_session()
+    session = server_session()
     assert session.request("GET", f"/{root}").status == 200
     stopped(session)
 
@@ -195,7 +195,7 @@ def test_leaders_lose_their_lease_and_lead_again_and_nothing_is_lost() -> None:
 
 
 def test_a_lease_does_not_expire_meanwhile_and_begins_anew() -> None:
-    session = bare_session()
+    session = server_session()
     etcd = session.cluster.etcd
     lease = processes.console(etcd, "etcdctl lease grant 30")["output"].split()[1]
     processes.console(etcd, f"etcdctl put held by --lease={lease}")
@@ -214,7 +214,7 @@ def test_a_lease_does_not_expire_meanwhile_and_begins_anew() -> None:
 
 
 def test_a_worker_that_is_started_again_has_it_running_and_says_so() -> None:
-    session = bare_session()
+    session = server_session()
     stopped(session)
     session.settle()
     session.restart()
@@ -225,7 +225,7 @@ def test_a_worker_that_is_started_again_has_it_running_and_says_so() -> None:
 
 
 def test_a_lease_whose_client_keeps_it_alive_is_renewed_when_it_is_back() -> None:
-    session = bare_session()
+    session = server_session()
     etcd = session.cluster.etcd
     lease = processes.console(etcd, "etcdctl lease grant 30")["output"].split()[1]
     processes.console(etcd, f"etcdctl put held by --lease={lease}")

@@ -16,9 +16,9 @@ from tests.apiserver_app.cluster import (
     DEPLOYMENTS,
     MERGE,
     PODS,
-    bare_session,
     configmap,
     pod,
+    server_session,
 )
 from tests.sim.test_story import deployment
 
@@ -29,7 +29,7 @@ RCS = "/api/v1/namespaces/default/replicationcontrollers"
 
 @pytest.fixture
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a", k="v"))
     return session
 
@@ -204,7 +204,7 @@ def test_a_delete_that_names_what_is_there_does_it(session: Session) -> None:
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
 def test_dependents_go_or_stay_as_the_policy_says(policy: str) -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", DEPLOYMENTS, deployment(replicas=2))
     session.request("DELETE", f"{DEPLOYMENTS}/nginx", {"propagationPolicy": policy})
     session.wait(60)
@@ -218,7 +218,7 @@ def test_dependents_go_or_stay_as_the_policy_says(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", [None, "Background"])
 def test_jobs_and_controllers_leave_their_pods_unless_told_otherwise(policy: str | None) -> None:
-    session = bare_session()
+    session = server_session()
     pods = {"metadata": {"labels": {"app": "x"}}, "spec": pod("x")["spec"]}
     once = {"spec": {**pods["spec"], "restartPolicy": "Never"}}
     session.request("POST", JOBS, {"metadata": {"name": "j"}, "spec": {"template": once}})
@@ -293,7 +293,7 @@ def test_a_namespace_goes_with_all_that_is_in_it() -> None:
 
 
 def test_nothing_is_made_in_a_namespace_that_is_going() -> None:
-    session = bare_session()
+    session = server_session()
     made = {
         "apiVersion": "v1",
         "kind": "Namespace",

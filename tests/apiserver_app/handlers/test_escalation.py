@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.cluster import MERGE, server_session
 
 API = "/apis/rbac.authorization.k8s.io/v1"
 ROLES = f"{API}/namespaces/team/roles"
@@ -47,7 +47,7 @@ def binding(name: str, kind: str, role_name: str, user: str) -> dict[str, Any]:
 @pytest.fixture
 def session() -> Session:
     """`pat` writes roles and bindings in the namespace team, and reads pods there."""
-    session = bare_session()
+    session = server_session()
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
     assert session.request("POST", "/api/v1/namespaces", namespace).status == 201
     writer = role("writer", rule("*", "roles rolebindings", GROUP), rule("get list", "pods"))

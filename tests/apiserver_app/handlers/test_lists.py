@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, bare_session, configmap, pod
+from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, configmap, pod, server_session
 
 
 def names(answer: Answer) -> list[str]:
@@ -16,7 +16,7 @@ def names(answer: Answer) -> list[str]:
 
 
 def filled(count: int) -> Session:
-    session = bare_session()
+    session = server_session()
     for number in range(count):
         body = configmap(f"c{number}", labels={"n": str(number), "odd": str(number % 2)})
         session.request("POST", CONFIGMAPS, body)
@@ -198,7 +198,7 @@ def test_a_page_names_no_revision_of_its_own(seven: Session) -> None:
 
 
 def test_pods_are_found_by_node_and_phase() -> None:
-    session = bare_session()
+    session = server_session()
     for name, node in (("a", "node-1"), ("b", "node-2")):
         session.request("POST", PODS, pod(name, nodeName=node))
     for query, found in (("spec.nodeName=node-1", ["a"]), ("status.phase=Pending", ["a", "b"])):

@@ -12,10 +12,10 @@ from tests.apiserver_app.cluster import (
     APPLY,
     CONFIGMAPS,
     MERGE,
-    bare_session,
     configmap,
     header,
     last_gates,
+    server_session,
 )
 from tests.apiserver_app.handlers.test_writes import Faster
 
@@ -46,7 +46,7 @@ class Marks(Plugin):
 
 @pytest.fixture
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a", k="v"))
     return session
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Answer, Session
-from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.cluster import MERGE, server_session
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 POLICIES = f"{ADMISSION}/validatingadmissionpolicies"
@@ -43,7 +43,7 @@ def binding(called: str, of: str, **ref: Any) -> dict[str, Any]:
 @pytest.fixture
 def session() -> Session:
     """`pat` writes policies and bindings."""
-    session = bare_session()
+    session = server_session()
     rules = [{"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["*"]}]
     allow(session, "policies", rules)
     return session
@@ -148,7 +148,7 @@ def test_a_binding_whose_parameters_are_not_known_takes_everything(
 
 
 def test_a_budget_without_a_revision_is_not_updated_and_a_service_is_made_by_a_put() -> None:
-    session = bare_session()
+    session = server_session()
     budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
     budget = {"metadata": {"name": "a"}, "spec": {"minAvailable": 1}}
     assert session.request("POST", budgets, budget).status == 201

@@ -16,10 +16,10 @@ from tests.apiserver_app.cluster import (
     MERGE,
     PODS,
     STRATEGIC,
-    bare_session,
     configmap,
     header,
     pod,
+    server_session,
 )
 
 WEB = f"{DEPLOYMENTS}/web"
@@ -38,7 +38,7 @@ DEPLOYMENT: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     assert session.request("POST", DEPLOYMENTS, DEPLOYMENT).status == 201
     session.request("POST", CONFIGMAPS, configmap("a", k="<v>"))
     return session
@@ -215,13 +215,13 @@ def test_unknown_and_doubled_fields_of_a_patch_are_warned_of_or_refused(
 def test_unknown_fields_are_dropped_in_silence_before_servers_validated_them(
     headers: dict[str, str],
 ) -> None:
-    session = bare_session(version="1.24")
+    session = server_session(version="1.24")
     assert session.request("POST", DEPLOYMENTS, DEPLOYMENT).status == 201
     for query in ("", "fieldValidation=Strict"):
         answer = patch(session, headers, DOUBLED, query)
         assert (answer.status, header(answer, "Warning")) == (200, [])
     assert patch(session, headers, DOUBLED, "fieldValidation=Odd").status == 422
-    before = bare_session(version="1.22")
+    before = server_session(version="1.22")
     assert before.request("POST", f"{CONFIGMAPS}?fieldValidation=Odd", configmap("b")).status == 201
 
 

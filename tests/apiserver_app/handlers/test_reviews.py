@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import bare_session
+from tests.apiserver_app.cluster import server_session
 
 AUTHORIZATION = "/apis/authorization.k8s.io/v1"
 AUTHENTICATION = "/apis/authentication.k8s.io/v1"
@@ -16,7 +16,7 @@ LIST_PODS = {"verb": "list", "resource": "pods", "namespace": "default"}
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def access(kind: str, **spec: Any) -> dict[str, Any]:

@@ -12,17 +12,17 @@ from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     DEPLOYMENTS,
     PODS,
-    bare_session,
     configmap,
     last_gates,
     pod,
+    server_session,
 )
 from tests.sim.test_story import deployment
 
 
 @pytest.fixture
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def last_etcd(session: Session) -> dict[str, Any]:

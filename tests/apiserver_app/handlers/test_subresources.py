@@ -8,7 +8,7 @@ import pytest
 
 from apiserver_app.machinery import errors
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import DEPLOYMENTS, MERGE, PODS, bare_session, last_gates, pod
+from tests.apiserver_app.cluster import DEPLOYMENTS, MERGE, PODS, last_gates, pod, server_session
 from tests.sim.test_story import deployment
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -26,7 +26,7 @@ def binding(name: str, node: str = "node-1", **metadata: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     assert session.request("POST", PODS, pod("p", schedulerName="nobody")).status == 201
     return session
 

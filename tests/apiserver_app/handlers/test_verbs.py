@@ -12,10 +12,10 @@ from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     JSON_PATCH,
-    bare_session,
     configmap,
     events,
     header,
+    server_session,
 )
 
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
@@ -23,7 +23,7 @@ OURS = "labelSelector=n"
 
 
 def filled(count: int = 5) -> Session:
-    session = bare_session()
+    session = server_session()
     for number in range(count):
         session.request("POST", CONFIGMAPS, configmap(f"c{number}", labels={"n": str(number)}))
     return session
@@ -133,7 +133,7 @@ FIELDS = (
 
 @pytest.mark.parametrize(("path", "field", "message"), FIELDS)
 def test_fields_that_a_kind_does_not_select_by(path: str, field: str, message: str) -> None:
-    answer = bare_session().request("GET", f"{path}?fieldSelector={field}=x")
+    answer = server_session().request("GET", f"{path}?fieldSelector={field}=x")
     assert (answer.status, answer.json()["message"]) == (400, message.format(field))
 
 
@@ -152,7 +152,7 @@ def test_a_table_watch_gets_its_bookmarks_as_tables(five: Session) -> None:
 
 
 def test_the_end_of_the_initial_events_is_told_in_a_tables_row() -> None:
-    session = bare_session(version="1.34")
+    session = server_session(version="1.34")
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&includeObject=None"
     answer = session.request("GET", f"{CONFIGMAPS}?{query}&allowWatchBookmarks", headers=TABLE)
     kind, table = events(answer)[-1]
@@ -163,7 +163,7 @@ def test_the_end_of_the_initial_events_is_told_in_a_tables_row() -> None:
 
 
 def test_every_kind_has_a_row_for_a_bookmark() -> None:
-    session = bare_session()
+    session = server_session()
     watches = {}
     for info in session.cluster.context.resources.all:
         if "watch" not in info.verbs:

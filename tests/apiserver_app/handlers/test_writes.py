@@ -16,10 +16,10 @@ from tests.apiserver_app.cluster import (
     MERGE,
     PODS,
     STRATEGIC,
-    bare_session,
     configmap,
     last_gates,
     pod,
+    server_session,
 )
 from tests.sim.test_story import deployment
 
@@ -32,7 +32,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 @pytest.fixture
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a", k="v"))
     return session
 
@@ -57,7 +57,7 @@ def test_an_update_without_a_revision_is_unconditional(session: Session) -> None
 
 
 def test_a_kind_that_needs_a_revision_says_so() -> None:
-    session = bare_session()
+    session = server_session()
     lease = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -293,7 +293,7 @@ def test_an_update_creates_a_lease_for_whoever_may_create_it(session: Session) -
 
 
 def test_the_main_resource_keeps_its_status_and_the_status_its_spec() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", DEPLOYMENTS, deployment(replicas=0))
     session.cluster.role("controllers", "stop")
     path = f"{DEPLOYMENTS}/nginx"
@@ -309,7 +309,7 @@ def test_the_main_resource_keeps_its_status_and_the_status_its_spec() -> None:
 
 
 def test_a_generated_name_is_free_of_what_is_there() -> None:
-    session = bare_session()
+    session = server_session()
     rand = session.cluster.rand
     suffixes = iter(["taken", "taken", "fresh"])
     body = {**configmap(""), "metadata": {"generateName": "web-"}}

@@ -10,7 +10,7 @@ import pytest
 from apiserver_app.http import encode, render
 from apiserver_app.machinery import kernel
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, server_session
 
 MAPS = 200
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -20,7 +20,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     for number in range(MAPS):
         session.request("POST", CONFIGMAPS, configmap(f"a-{number}", k="<&>", text="x: y\n- z"))
     return session

@@ -13,10 +13,10 @@ from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     DEPLOYMENTS,
     PODS,
-    bare_session,
     configmap,
     header,
     pod,
+    server_session,
 )
 from tests.apiserver_app.machinery.serializer.test_protoencode import bare
 
@@ -46,7 +46,7 @@ CRD: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a", k="v", labels={"app": "x"}))
     for name in ("p", "q"):
         session.request("POST", PODS, pod(name))

@@ -7,14 +7,14 @@ import pytest
 from apiserver_app.http import statuses
 from apiserver_app.machinery import errors
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap, header
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, header, server_session
 
 FORM = "application/json;as={};v=v1;g=meta.k8s.io"
 
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a", k="<v>"))
     return session
 

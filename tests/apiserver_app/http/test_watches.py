@@ -14,17 +14,17 @@ from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     MERGE,
     PODS,
-    bare_session,
     configmap,
     events,
     pod,
+    server_session,
     told,
 )
 
 
 @pytest.fixture
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a", labels={"app": "x"}))
     return session
 
@@ -104,7 +104,7 @@ def test_an_object_enters_and_leaves_a_label_selection(session: Session) -> None
 
 
 def test_a_node_watches_its_own_pods_only() -> None:
-    session = bare_session()
+    session = server_session()
     revision = session.cluster.store.revision
     query = f"fieldSelector=spec.nodeName=node-1&resourceVersion={revision}"
     answer = watch(session, query, PODS)
@@ -240,7 +240,7 @@ BIG = "x" * 1000 * 1000
 
 
 def test_a_client_that_does_not_read_gets_a_window_and_then_the_rest_in_order() -> None:
-    session = bare_session()
+    session = server_session()
     for name in ("a", "b", "c"):
         assert session.request("POST", CONFIGMAPS, configmap(name, k=BIG)).status == 201
     answer = session.send("GET", f"{CONFIGMAPS}?watch=1")
@@ -261,7 +261,7 @@ def test_a_client_that_does_not_read_gets_a_window_and_then_the_rest_in_order() 
 
 
 def test_a_watch_that_is_too_far_behind_ends_and_others_go_on() -> None:
-    session = bare_session()
+    session = server_session()
     slow = session.send("GET", f"{CONFIGMAPS}?watch=1")
     slow.reads = False
     other = session.request("GET", f"{CONFIGMAPS}?watch=1")
@@ -275,7 +275,7 @@ def test_a_watch_that_is_too_far_behind_ends_and_others_go_on() -> None:
 
 
 def test_a_watch_whose_time_is_up_ends_once_all_was_read() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a", k=BIG))
     answer = session.send("GET", f"{CONFIGMAPS}?watch=1&timeoutSeconds=5")
     answer.reads = False

@@ -6,12 +6,12 @@ import pytest
 
 from apiserver_app.machinery import errors
 from apiserver_app.registry import generic
-from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, server_session
 
 
 @pytest.mark.parametrize("do", ["update", "remove"])
 def test_a_write_on_a_stale_object_is_a_conflict_and_leaves_no_record(do: str) -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     cluster = session.cluster
     info = cluster.resources.by_key["configmaps"]
@@ -29,7 +29,7 @@ def test_a_write_on_a_stale_object_is_a_conflict_and_leaves_no_record(do: str) -
 
 
 def test_stored_bytes_carry_their_own_resource_version_and_upstreams_field_order() -> None:
-    session = bare_session()
+    session = server_session()
     answer = session.request("POST", CONFIGMAPS, configmap("a", labels={"x": "y"}))
     entry = session.cluster.store.get("/registry/configmaps/default/a")
     assert entry is not None

@@ -10,7 +10,7 @@ import pytest
 
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import sharing, watchcache
-from tests.apiserver_app.cluster import CONFIGMAPS, bare_session, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, server_session
 
 
 def pod(number: int) -> Object:
@@ -89,7 +89,7 @@ def test_objects_that_have_left_the_window_share_their_parts(
 ) -> None:
     monkeypatch.setattr(watchcache, "MANY", 5)
     monkeypatch.setattr(watchcache, "SMALL_BYTES", 0)
-    session = bare_session()
+    session = server_session()
     for number in range(watchcache.WINDOW + 20):
         made = configmap(f"c{number}", labels={"app": "web"})
         session.request("POST", CONFIGMAPS, made, settle=False)

@@ -9,11 +9,11 @@ import pytest
 from apiserver_app.machinery.meta import Object
 from apiserver_app.registry import watchcache
 from apiserver_app.registry.watchcache import Change, Subscription
-from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, bare_session, configmap, told
+from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, configmap, server_session, told
 
 
 def test_transitions_read_from_the_log_follow_on_the_objects_of_then() -> None:
-    session = bare_session()
+    session = server_session()
     begin = session.cluster.store.revision
     session.request("POST", CONFIGMAPS, configmap("a", labels={"app": "x"}))
     for value in ("y", "x", "y"):
@@ -38,7 +38,7 @@ def test_transitions_read_from_the_log_follow_on_the_objects_of_then() -> None:
 
 
 def test_a_watch_from_further_back_than_the_window_misses_nothing() -> None:
-    session = bare_session()
+    session = server_session()
     begin = session.cluster.store.revision
     for number in range(watchcache.WINDOW // 2 + 1):
         name = f"c{number}"
@@ -53,7 +53,7 @@ def test_a_watch_from_further_back_than_the_window_misses_nothing() -> None:
 def test_the_log_is_not_read_for_a_watch_of_what_has_not_changed_since(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     store, cache = session.cluster.store, session.cluster.cache
     begin = store.revision
@@ -82,7 +82,7 @@ def test_the_log_is_not_read_for_a_watch_of_what_has_not_changed_since(
 
 
 def test_what_was_deleted_before_the_cache_began_is_heard_of() -> None:
-    session = bare_session()
+    session = server_session()
     session.request("POST", CONFIGMAPS, configmap("a"))
     cluster = session.cluster
     begin = cluster.store.revision
@@ -99,7 +99,7 @@ def test_what_was_deleted_before_the_cache_began_is_heard_of() -> None:
 
 
 def test_the_window_holds_no_more_bytes_than_it_may_and_what_left_it_is_read_from_the_log() -> None:
-    session = bare_session()
+    session = server_session()
     begin = session.cluster.store.revision
     count = watchcache.WINDOW_BYTES // 900_000 + 10
     assert session.request("POST", CONFIGMAPS, configmap("a")).status == 201
@@ -121,7 +121,7 @@ def test_the_window_holds_no_more_bytes_than_it_may_and_what_left_it_is_read_fro
 
 
 def test_a_watch_of_one_name_hears_of_no_other_and_asks_no_other() -> None:
-    session = bare_session()
+    session = server_session()
     cache = session.cluster.cache
     answer = session.request("GET", f"{CONFIGMAPS}?watch=1&fieldSelector=metadata.name%3Da")
     (found,) = cache.key_watches["/registry/configmaps/default/a"]

@@ -11,7 +11,7 @@ from apiserver_app.apiextensions.schema import rules, structural
 from apiserver_app.machinery.releases import Release
 from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.apiextensions.crontab import CRONTABS, DEFINITION, crontab, define
-from tests.apiserver_app.cluster import MERGE, bare_session, header
+from tests.apiserver_app.cluster import MERGE, header, server_session
 
 RULES: list[dict[str, Any]] = [
     {"rule": "!has(self.replicas) || self.replicas != 7", "message": "seven is taken"},
@@ -36,7 +36,7 @@ def definition() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     answer = define(session, definition())
     assert answer.status == 201, answer.text
     return session
@@ -92,7 +92,7 @@ def test_rules_are_not_asked_of_what_does_not_fit_the_schema(session: Session) -
 
 
 def test_what_did_not_change_is_only_warned_of() -> None:
-    session = bare_session()
+    session = server_session()
     body = definition()
     schema = body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     tags = schema["properties"]["spec"]["properties"]["tags"]["items"]

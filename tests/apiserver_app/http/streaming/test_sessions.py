@@ -12,7 +12,7 @@ import pytest
 from apiserver_app.http.streaming import conduit
 from apiserver_app.http.streaming.spdy import framing
 from lifecycle.hosting.scripted import Answer
-from tests.apiserver_app.cluster import PODS, bare_session, pod
+from tests.apiserver_app.cluster import PODS, pod, server_session
 from tests.apiserver_app.fakenodes import FakeNodes
 
 SOCKET = {"connection": "Upgrade", "upgrade": "websocket"}
@@ -24,7 +24,7 @@ class Lab:
     """A cluster with one pod on a node that tests play."""
 
     def __init__(self, version: str = "1.33") -> None:
-        self.session = bare_session(version=version)
+        self.session = server_session(version=version)
         self.nodes = FakeNodes(self.session.cluster.kernel)
         self.session.cluster.context.egress.nodes = self.nodes
         two = [{"name": name, "image": "x", "ports": [{"containerPort": 80}]} for name in "ab"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.cluster import MERGE, server_session
 
 V1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
 V2 = V1.replace("/v1/", "/v2/")
@@ -17,7 +17,7 @@ TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def hpa(version: str, name: str, **spec: Any) -> dict[str, Any]:

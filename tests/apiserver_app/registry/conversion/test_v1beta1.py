@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.cluster import MERGE, server_session
 
 EXTENSIONS = "/apis/extensions/v1beta1/namespaces/default"
 TEMPLATE = {
@@ -20,12 +20,12 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1beta1/customresourcedefinitions"
 
 @pytest.fixture(scope="module")
 def old() -> Session:
-    return bare_session(version="1.8")
+    return server_session(version="1.8")
 
 
 @pytest.fixture(scope="module")
 def article() -> Session:
-    return bare_session(version="1.19")
+    return server_session(version="1.19")
 
 
 def groups(session: Session) -> list[str]:
@@ -172,7 +172,7 @@ def test_flow_control_came_with_1_20(article: Session) -> None:
     names = {name.lower() for name, _ in article.request("GET", "/version").headers}
     assert "x-kubernetes-pf-flowschema-uid" not in names
 
-    newer = bare_session(version="1.20")
+    newer = server_session(version="1.20")
     names = {name.lower() for name, _ in newer.request("GET", "/version").headers}
     assert "x-kubernetes-pf-flowschema-uid" in names
 

@@ -16,7 +16,7 @@ from apiserver_app.registry import masterleases
 from apiserver_app.registry.core.service import ranges
 from lifecycle.etcdctl import processes
 from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import bare_session
+from tests.apiserver_app.cluster import server_session
 
 SERVICES = "/api/v1/namespaces/default/services"
 ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
@@ -43,7 +43,7 @@ def taken(session: Session, key: str) -> set[int]:
 
 @pytest.fixture
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def test_a_services_address_and_ports_are_taken_while_it_is_there(session: Session) -> None:
@@ -124,7 +124,7 @@ def test_what_somebody_lost_is_mended_within_three_minutes(session: Session) -> 
 def test_a_version_keeps_addresses_in_a_range_in_objects_or_in_both(
     version: str, kept: bool, objects: bool
 ) -> None:
-    session = bare_session(version=version)
+    session = server_session(version=version)
     store = session.cluster.store
     assert (store.get(ranges.ADDRESSES) is not None) is kept
     assert (store.get("/registry/ipaddresses/10.96.0.1") is not None) is objects

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import MERGE, bare_session
+from tests.apiserver_app.cluster import MERGE, server_session
 
 SERVICES = "/api/v1/namespaces/default/services"
 HELD, FREE, OTHER = 30570, 30571, 30572
@@ -16,7 +16,7 @@ TAKEN = "provided port is already allocated"
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    session = bare_session()
+    session = server_session()
     assert create(session, "held", [port(1, HELD, "UDP")])[0] == 201
     assert create(session, "mine", [port(1, FREE)])[0] == 201
     return session

@@ -13,7 +13,7 @@ import pytest
 from apiserver_app.machinery.releases import Release
 from apiserver_app.registry.core.pod import disabled
 from lifecycle.hosting.scripted import Session
-from tests.apiserver_app.cluster import bare_session
+from tests.apiserver_app.cluster import server_session
 
 PODS = "/api/v1/namespaces/default/pods"
 KEY = "container.apparmor.security.beta.kubernetes.io/c"
@@ -64,7 +64,7 @@ def test_a_field_whose_gate_is_off_is_dropped_unless_it_was_there(
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return bare_session()
+    return server_session()
 
 
 def stored(session: Session, path: str, obj: dict[str, Any]) -> Any:
