@@ -131,7 +131,7 @@ class Session:
     ) -> None:
         """A bug is raised, unless `report` takes what the cluster reports. With `alone` the API
         server has nobody beside it: controllers, scheduler and kubelets are not started."""
-        self._ask = _ask_nobody if alone else None
+        self._asking = (_ask_nobody,) if alone else ()
         self._report = report or _raise_bug
         self._on_audit = on_audit
         self.backend = backend if backend is not None else MemoryBackend()
@@ -148,7 +148,7 @@ class Session:
             lead_seconds=WHOLE_REQUESTS,
             on_audit=self._on_audit,
         )
-        self.cluster.start(self._ask)
+        self.cluster.start(*self._asking)
         self.settle()
 
     def restart(self) -> None:

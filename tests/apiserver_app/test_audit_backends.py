@@ -14,7 +14,7 @@ from apiserver_app.egress import outbound
 from apiserver_app.machinery.kernel import SECOND
 from lifecycle.hosting.scripted import Session, default_inputs
 from lifecycle.hosting.worker import auditlog
-from tests.apiserver_app.cluster import CONFIGMAPS, configmap
+from tests.apiserver_app.cluster import CONFIGMAPS, configmap, server_session
 from tests.apiserver_app.test_audit import HEAD, Log
 
 ADMIN = """
@@ -44,7 +44,7 @@ class Service:
         self.lists: list[dict[str, Any]] = []
         self.times: list[int] = []
         self.tries = 0
-        self.session = Session(default_inputs(nodes=0, flags=given))
+        self.session = server_session(flags=given)
         audit = self.session.cluster.context.audit
         assert audit is not None
         backend: Any = audit.backends[0]

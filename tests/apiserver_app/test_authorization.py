@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from apiserver_app import flags
-from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import PODS
+from lifecycle.hosting.scripted import Session
+from tests.apiserver_app.cluster import PODS, server_session
 
 POLICY = (
     '{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy",'
@@ -19,7 +19,7 @@ POLICY = (
 def session(*arguments: str) -> Session:
     files = {"policy.jsonl": POLICY}
     given = flags.parse(arguments, files.__getitem__)
-    return Session(default_inputs(nodes=0, flags=given))
+    return server_session(flags=given)
 
 
 def tries(session: Session) -> list[tuple[str, str]]:
@@ -86,7 +86,7 @@ def test_a_service_that_cannot_be_asked_is_an_internal_error_in_plain_text() -> 
         ["authorization-mode=Node,RBAC,Webhook", "authorization-webhook-config-file=hook"],
         {"hook": kubeconfig}.__getitem__,
     )
-    answer = Session(default_inputs(nodes=0, flags=given)).request("GET", PODS, user="pat")
+    answer = server_session(flags=given).request("GET", PODS, user="pat")
     assert answer.status == 500
     assert answer.text.decode().startswith(f'Internal Server Error: "{PODS}": ')
 

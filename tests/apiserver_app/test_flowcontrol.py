@@ -15,7 +15,7 @@ from apiserver_app.flowcontrol.metrics import Tally
 from apiserver_app.handlers.call import Call
 from apiserver_app.machinery import kernel as kernels
 from apiserver_app.machinery.meta import Credential
-from lifecycle.hosting.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import PODS, configmap, header, server_session
 
 SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
@@ -99,7 +99,7 @@ ABSENT = "/api/v1/namespaces/absent/configmaps"
 def narrow(**response: Any) -> Session:
     """A cluster where all that `teacher` asks goes through a level with a single seat."""
     given = flags.Flags(max_requests_inflight=1, max_mutating_requests_inflight=1)
-    session = Session(default_inputs(nodes=0, flags=given))
+    session = server_session(flags=given)
     level = {
         "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
         "kind": "PriorityLevelConfiguration",
@@ -291,7 +291,7 @@ def test_without_fairness_there_are_two_plain_limits() -> None:
         max_requests_inflight=1,
         max_mutating_requests_inflight=1,
     )
-    session = Session(default_inputs(nodes=0, flags=given))
+    session = server_session(flags=given)
     assert sorted(answer.status for answer in crowd(session, 2)) == [404, 429]
     assert session.request("GET", PODS, user="teacher").status == 200
     assert header(session.request("GET", PODS), "X-Kubernetes-Pf-Flowschema-Uid") == []

@@ -188,7 +188,7 @@ def test_every_base_route_answers_in_its_own_way(session: Session) -> None:
 
 
 def test_without_profiling_neither_the_profiler_nor_the_reset_is_there() -> None:
-    quiet = Session(default_inputs(nodes=0, flags=flags.Flags(profiling=False)))
+    quiet = server_session(flags=flags.Flags(profiling=False))
     assert quiet.request("GET", "/debug/pprof/").status == 404
     before = quiet.request("GET", "/metrics").text
     # a path takes any method: nothing is reset, the metrics are told once more

@@ -20,6 +20,12 @@ def session(*arguments: str, version: str = "1.33", nodes: int = 0) -> Session:
     return Session(default_inputs(nodes=nodes, version=version, flags=given))
 
 
+def served(*arguments: str, version: str = "1.33") -> Session:
+    """Its API server alone, which had no flags when it started first."""
+    given = flags.parse(arguments, lambda name: "", Release.parse(version))
+    return server_session(version, flags=given)
+
+
 def policy(api: str, kind: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": api, "kind": kind, "metadata": {"name": "mark"}, "spec": spec}
 
@@ -55,14 +61,14 @@ def mark(running: Session, api: str) -> dict[str, Any]:
 
 
 def test_mutating_policies_of_the_alpha_version_are_served_and_evaluated_once_switched_on() -> None:
-    running = session(
+    running = served(
         "feature-gates=MutatingAdmissionPolicy=true", f"runtime-config={ALPHA}=true", version="1.32"
     )
     assert mark(running, ALPHA) == {"marked": "yes"}
 
 
 def test_of_two_versions_the_preferred_one_is_stored_and_each_is_served() -> None:
-    running = session(
+    running = served(
         "feature-gates=MutatingAdmissionPolicy=true",
         f"runtime-config={ALPHA}=true,{BETA}=true",
         version="1.34",
@@ -79,7 +85,7 @@ def test_of_two_versions_the_preferred_one_is_stored_and_each_is_served() -> Non
 
 
 def test_a_policy_without_its_gate_is_stored_and_not_evaluated() -> None:
-    assert mark(session(f"runtime-config={ALPHA}=true"), ALPHA) == {}
+    assert mark(served(f"runtime-config={ALPHA}=true"), ALPHA) == {}
 
 
 def test_by_default_neither_version_is_there() -> None:
@@ -89,7 +95,7 @@ def test_by_default_neither_version_is_there() -> None:
 
 
 def test_a_group_version_that_is_off_is_nowhere() -> None:
-    running = session("runtime-config=batch/v1=false")
+    running = served("runtime-config=batch/v1=false")
     for path in ("/apis/batch", "/apis/batch/v1", "/apis/batch/v1/jobs", "/openapi/v3/apis/batch"):
         assert running.request("GET", path).status == 404, path
     groups = running.request("GET", "/apis").json()["groups"]
@@ -99,7 +105,7 @@ def test_a_group_version_that_is_off_is_nowhere() -> None:
 
 
 def test_a_single_resource_is_switched_off_in_a_group_that_stays() -> None:
-    running = session("runtime-config=apps/v1/daemonsets=false")
+    running = served("runtime-config=apps/v1/daemonsets=false")
     assert running.request("GET", "/apis/apps/v1/daemonsets").status == 404
     listed = running.request("GET", "/apis/apps/v1").json()["resources"]
     assert "deployments" in [one["name"] for one in listed]

@@ -10,12 +10,19 @@ from controllers_app.kubelet.kubelet import Kubelet
 from lifecycle.hosting import scripted
 from lifecycle.hosting.scripted import Session
 from tests import builders
+from tests.apiserver_app.cluster import started_session
 
 PODS = "/api/v1/namespaces/default/pods"
 STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}
 
 
 def cluster(**inputs: Any) -> Session:
+    """One that goes on where one of the same inputs stood after its first start."""
+    return started_session(**inputs)
+
+
+def new_cluster(**inputs: Any) -> Session:
+    """One that starts for the first time: with nodes that join, or with options of its own."""
     return Session(scripted.default_inputs(**inputs))
 
 

@@ -70,7 +70,7 @@ STEPS: dict[str, Callable[[Session, Any], Any]] = {
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
 def test_a_kubelet_sends_what_the_real_one_sent(path: pathlib.Path) -> None:
     story = yaml.safe_load(path.read_text())
-    session = podlab.cluster(nodes=1)
+    session = podlab.new_cluster(nodes=1)
     recording = Recording(session.cluster, watches=True)
     for step in story["steps"]:
         for word, argument in step.items():
@@ -104,7 +104,7 @@ def test_a_kubelet_registers_its_node_as_the_real_one_does(monkeypatch: Any) -> 
     monkeypatch.setattr(Cluster, "start", recorded)
     # the runtime that pretends has a network from the start
     monkeypatch.setattr(Service, "network_error", lambda self: "")
-    podlab.cluster(nodes=1)
+    podlab.new_cluster(nodes=1)
     wanted = yaml.safe_load((STORIES_OF_NODES / "registration.yaml").read_text())["node-1"]
     sent = [
         request

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,8 @@ import pytest
 from apiserver_app import flags
 from apiserver_app.admission import plugins
 from apiserver_app.admission.plugins.always import AlwaysDeny
-from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import CONFIGMAPS, PODS, configmap, last_gates, pod
+from lifecycle.hosting.scripted import Session
+from tests.apiserver_app.cluster import CONFIGMAPS, PODS, configmap, last_gates, pod, server_session
 
 
 def read(name: str) -> str:
@@ -20,7 +19,7 @@ def read(name: str) -> str:
 
 def session(*arguments: str) -> Session:
     given = flags.parse(arguments, read)
-    return Session(dataclasses.replace(default_inputs(nodes=0), flags=given))
+    return server_session(flags=given)
 
 
 def denying_session() -> Session:

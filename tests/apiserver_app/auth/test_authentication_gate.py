@@ -9,7 +9,8 @@ from typing import Any
 from apiserver_app import flags
 from apiserver_app.auth import issuer
 from apiserver_app.auth.data import cast
-from lifecycle.hosting.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session
+from tests.apiserver_app.cluster import server_session
 
 SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
@@ -19,7 +20,7 @@ STATIC = "secret-of-ann,ann,7,students\n"
 
 def session(*arguments: str) -> Session:
     given = flags.parse(arguments, lambda name: STATIC)
-    return Session(default_inputs(nodes=0, flags=given))
+    return server_session(flags=given)
 
 
 def gates(run: Session) -> list[dict[str, Any]]:
@@ -50,7 +51,11 @@ def user_of(answer: Answer) -> dict[str, Any]:
 def test_the_start_tells_the_union_as_it_is_nested() -> None:
     run = session("token-auth-file=t", "enable-bootstrap-token-auth")
 
-    told = next(record for record in run.records() if record["kind"] == "component")
+    *_, told = (
+        record
+        for record in run.records()
+        if (record["kind"], record.get("state")) == ("component", "starting")
+    )
 
     text = json.dumps(told["detail"]["authentication"])
     order = [

@@ -16,6 +16,7 @@ from tests.apiserver_app.cluster import (
     DEPLOYMENTS,
     MERGE,
     PODS,
+    bare_session,
     configmap,
     pod,
     server_session,
@@ -204,7 +205,7 @@ def test_a_delete_that_names_what_is_there_does_it(session: Session) -> None:
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
 def test_dependents_go_or_stay_as_the_policy_says(policy: str) -> None:
-    session = server_session()
+    session = bare_session()
     session.request("POST", DEPLOYMENTS, deployment(replicas=2))
     session.request("DELETE", f"{DEPLOYMENTS}/nginx", {"propagationPolicy": policy})
     session.wait(60)
@@ -218,7 +219,7 @@ def test_dependents_go_or_stay_as_the_policy_says(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", [None, "Background"])
 def test_jobs_and_controllers_leave_their_pods_unless_told_otherwise(policy: str | None) -> None:
-    session = server_session()
+    session = bare_session()
     pods = {"metadata": {"labels": {"app": "x"}}, "spec": pod("x")["spec"]}
     once = {"spec": {**pods["spec"], "restartPolicy": "Never"}}
     session.request("POST", JOBS, {"metadata": {"name": "j"}, "spec": {"template": once}})

@@ -9,7 +9,7 @@ import pytest
 
 from apiserver_app.http import encode, watches
 from apiserver_app.registry import watchcache
-from lifecycle.hosting.scripted import Answer, Session, default_inputs
+from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import (
     CONFIGMAPS,
     MERGE,
@@ -209,7 +209,7 @@ def test_a_watch_list_is_refused_by_a_server_of_1_33(
 
 
 def test_a_watch_list_of_1_34_ends_what_is_there_with_a_bookmark() -> None:
-    session = Session(default_inputs(nodes=0, version="1.34"))
+    session = server_session(version="1.34")
     session.request("POST", CONFIGMAPS, configmap("a"))
     answer = watch(session, INITIAL)
     kinds = [kind for kind, _ in events(answer)]

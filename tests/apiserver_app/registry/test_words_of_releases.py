@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.hosting.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session
+from tests.apiserver_app.cluster import server_session
 
 _ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
 
@@ -19,7 +20,7 @@ def refused(session: Session, verb: str, path: str, body: dict[str, Any]) -> dic
 
 @pytest.mark.parametrize(("release", "times"), [("1.33", 2), ("1.34", 2), ("1.36", 1)])
 def test_a_cause_of_a_refused_update_is_told_once_since_1_36(release: str, times: int) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     group = "rbac.authorization.k8s.io"
     binding: dict[str, Any] = {
         "apiVersion": f"{group}/v1",
@@ -36,7 +37,7 @@ def test_a_cause_of_a_refused_update_is_told_once_since_1_36(release: str, times
 
 @pytest.mark.parametrize(("release", "told"), [("1.33", "&{150%!}(MISSING)"), ("1.34", "&{150%}")])
 def test_a_value_in_the_error_of_an_apply_is_no_format_since_1_34(release: str, told: str) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "labels": "150%"}}
     answer = session.request(
         "PATCH",
@@ -57,7 +58,7 @@ def test_a_value_in_the_error_of_an_apply_is_no_format_since_1_34(release: str, 
 def test_a_changed_storage_class_is_refused_in_other_words_since_1_36(
     release: str, told: str
 ) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     path = "/apis/storage.k8s.io/v1/storageclasses"
     body = {
         "apiVersion": "storage.k8s.io/v1",
@@ -81,7 +82,7 @@ def test_a_changed_storage_class_is_refused_in_other_words_since_1_36(
 def test_the_path_of_a_wrong_type_names_embedded_structs_since_1_35(
     release: str, path: str
 ) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": "x"}]}}
     body = {
         "apiVersion": "v1",
@@ -103,7 +104,7 @@ def test_the_path_of_a_wrong_type_names_embedded_structs_since_1_35(
 def test_label_keys_are_called_so_and_measured_in_bytes_since_1_35(
     release: str, key: str, unit: str
 ) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -117,7 +118,7 @@ def test_label_keys_are_called_so_and_measured_in_bytes_since_1_35(
 
 @pytest.mark.parametrize(("release", "code"), [("1.33", 422), ("1.36", 201)])
 def test_the_name_of_a_service_may_begin_with_a_digit_since_1_36(release: str, code: int) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     body = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -129,7 +130,7 @@ def test_the_name_of_a_service_may_begin_with_a_digit_since_1_36(release: str, c
 
 @pytest.mark.parametrize(("release", "code"), [("1.33", 201), ("1.34", 422)])
 def test_the_template_of_a_stateful_set_is_validated_since_1_34(release: str, code: int) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     path = "/apis/apps/v1/namespaces/default/statefulsets?dryRun=All"
     claim = {
         "metadata": {"name": "d"},

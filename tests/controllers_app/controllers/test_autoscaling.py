@@ -11,7 +11,8 @@ from controllers_app.controllers.podautoscaler import limits
 from controllers_app.controllers.podautoscaler import replicacalculator as replicas
 from controllers_app.controllers.podautoscaler.metrics import Figure, NoMetrics
 from lifecycle import catalog
-from lifecycle.hosting.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session
+from tests.apiserver_app.cluster import started_session
 
 HPAS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -112,12 +113,12 @@ def use(session: Session, millis: int) -> None:
 
 @pytest.fixture
 def plain() -> Session:
-    return Session(default_inputs(nodes=1))
+    return started_session(nodes=1)
 
 
 @pytest.fixture
 def measured() -> Session:
-    session = Session(default_inputs(nodes=1))
+    session = started_session(nodes=1)
     for answer in session.apply(METRICS):
         assert answer.status in (0, 201), answer.text
     session.wait(10)

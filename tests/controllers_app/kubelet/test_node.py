@@ -11,7 +11,7 @@ from apiserver_app.machinery import meta
 from controllers_app.containerruntime.addresses import Addresses
 from controllers_app.kubelet.node.status import NodeStatus
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import cluster, create, events, get, patch, pod
+from tests.controllers_app.podlab import cluster, create, events, get, new_cluster, patch, pod
 
 
 def requests_of_kubelet(session: Session, since: int) -> list[tuple[str, str, str]]:
@@ -61,7 +61,7 @@ def test_a_status_that_does_not_change_is_patched_every_five_minutes() -> None:
 
 
 def test_a_node_tells_its_health_and_whether_pods_may_come() -> None:
-    session = cluster(nodes=1)
+    session = new_cluster(nodes=1)
     for wanted in (True, False):
         patch(session, "/api/v1/nodes/node-1", {"spec": {"unschedulable": wanted}})
         session.wait(11)

@@ -13,7 +13,7 @@ from controllers_app.scheduler import flags, policy
 from lifecycle import catalog
 from lifecycle.hosting import apiserver, options
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import cluster, create, get, pod
+from tests.controllers_app.podlab import create, get, new_cluster, pod
 
 ALWAYS = ["NodeUnschedulable", "TaintToleration"]  # of the predicates that are mandatory
 
@@ -24,7 +24,7 @@ def text(**fields: Any) -> str:
 
 def started(given: flags.Flags, **inputs: Any) -> Session:
     more = {"kubelet": {"images": catalog.images()}, "scheduler": given}
-    return cluster(version="1.22", options=more, **inputs)
+    return new_cluster(version="1.22", options=more, **inputs)
 
 
 def phase(session: Session, name: str, of: str = "web") -> dict[str, Any]:

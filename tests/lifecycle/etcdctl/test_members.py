@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from lifecycle.hosting.scripted import Session, default_inputs
+from tests.apiserver_app.cluster import started_session
 from tests.lifecycle.etcdctl.test_console import Shell
 
 SECOND = "https://10.0.0.12"
@@ -13,7 +13,7 @@ SECOND = "https://10.0.0.12"
 
 @pytest.fixture
 def shell() -> Shell:
-    return Shell(Session(default_inputs()))
+    return Shell(started_session())
 
 
 def table(shell: Shell, *flags: str) -> list[list[str]]:

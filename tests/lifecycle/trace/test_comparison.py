@@ -9,9 +9,9 @@ import pytest
 from apiserver_app.etcd.backend import MemoryBackend
 from lifecycle.hosting import scripted
 from lifecycle.trace import comparison, moments
+from tests.apiserver_app.cluster import started_session
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
-KEY = scripted.default_inputs().service_account_key
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 SECRETS = "/api/v1/namespaces/default/secrets"
 PATCH = {"content-type": "application/merge-patch+json"}
@@ -19,7 +19,7 @@ PATCH = {"content-type": "application/merge-patch+json"}
 
 def begun() -> tuple[scripted.Session, int]:
     """One of several equal clusters, and its last record."""
-    session = scripted.Session(scripted.default_inputs(service_account_key=KEY))
+    session = started_session()
     session.request("POST", CONFIGMAPS, {"metadata": {"name": "kept"}, "data": {"a": "1"}})
     return session, session.cluster.recorder.seq
 

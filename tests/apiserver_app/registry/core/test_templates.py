@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.hosting.scripted import Session, default_inputs
+from tests.apiserver_app.cluster import server_session
 
 _CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
 _POD = {
@@ -18,7 +18,7 @@ _POD = {
 
 @pytest.mark.parametrize(("release", "written"), [("1.33", True), ("1.34", False), ("1.36", False)])
 def test_a_template_has_an_empty_creation_time_until_1_33(release: str, written: bool) -> None:
-    session = Session(default_inputs(version=release))
+    session = server_session(version=release)
     body = {
         "apiVersion": "batch/v1",
         "kind": "CronJob",

@@ -8,7 +8,8 @@ import pytest
 
 from apiserver_app import flags
 from apiserver_app.machinery.releases import Release
-from lifecycle.hosting.scripted import Session, default_inputs
+from lifecycle.hosting.scripted import Session
+from tests.apiserver_app.cluster import server_session
 
 OLD, NEW = "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"
 CLAIMS = "namespaces/default/resourceclaims"
@@ -17,7 +18,7 @@ CLAIMS = "namespaces/default/resourceclaims"
 @pytest.fixture(scope="module")
 def session() -> Session:
     asked = flags.parse([f"runtime-config={OLD}=true,{NEW}=true"], lambda name: "", Release(33))
-    return Session(default_inputs(nodes=0, version="1.33", flags=asked))
+    return server_session(version="1.33", flags=asked)
 
 
 def body(api: str, kind: str, name: str, **spec: Any) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def body(api: str, kind: str, name: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_beta_devices_are_served_when_they_are_asked_for_only(session: Session) -> None:
-    plain = Session(default_inputs(nodes=0, version="1.33"))
+    plain = server_session(version="1.33")
 
     assert plain.request("GET", f"/apis/{NEW}/deviceclasses").status == 404
     assert session.request("GET", f"/apis/{NEW}/deviceclasses").status == 200
@@ -49,7 +50,7 @@ def test_a_flat_request_is_wrapped_into_what_exactly_is_asked_for(session: Sessi
 
 def test_alternatives_are_no_flat_request() -> None:
     asked = flags.parse([f"runtime-config={OLD}=true,{NEW}=true"], lambda name: "", Release(34))
-    session = Session(default_inputs(nodes=0, version="1.34", flags=asked))
+    session = server_session(version="1.34", flags=asked)
     options = [{"name": "big", "deviceClassName": "gpu.example.com"}]
     request = {"name": "gpu", "firstAvailable": options}
     sent = body(NEW, "ResourceClaimTemplate", "any", spec={"devices": {"requests": [request]}})
