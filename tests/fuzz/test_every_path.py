@@ -2,7 +2,7 @@
 
 Schemathesis makes the requests. Most of them reach for one object in the namespace `default`, so
 that bodies get past routing. Whatever is sent: no 5xx, an error is a Status, and the answer comes.
-A fifth of the operations of each document is drawn each day; the long suite and `make fuzz` ask all.
+A fifth of the operations of each document is drawn each day; the long suite asks them all.
 """
 
 from __future__ import annotations

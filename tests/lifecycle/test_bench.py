@@ -17,6 +17,7 @@ from django.core.management.base import CommandError
 
 from lifecycle.bench import harness, nodes
 from lifecycle.management.commands import bench
+from tests.suite import seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,6 +47,7 @@ def test_nodes_are_ready_before_their_pods_run(monkeypatch: pytest.MonkeyPatch) 
     assert figures["all_ready_seconds"] > 0 and figures["pods_ready_seconds"] > 0
 
 
+@pytest.mark.long("of the benches that start something real `make test` runs a third each day")
 def test_webernetes_and_this_run_the_same_in_turn() -> None:
     figures = measured("peers", "--pods", "2")
     theirs, ours = figures["webernetes_cpu_seconds"], figures["here_cpu_seconds"]
@@ -67,7 +69,8 @@ def test_every_bench_can_be_called_with_its_options(name: str) -> None:
     inspect.signature(measure).bind(*taken)
 
 
-# the smallest of each that starts something real: constants of its modules, and options
+# the smallest of each that starts something real: constants of its modules, and options; four of
+# them run each day
 SMALLEST: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
     "latency": ({}, ("--pods", "2")),
     "joining": ({}, ("--pods", "2")),
@@ -105,7 +108,7 @@ runpy.run_path("manage.py", run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("name", SMALLEST)
+@pytest.mark.parametrize("name", seeds.draw("benches", list(SMALLEST), 4))
 def test_every_bench_comes_to_its_end(name: str) -> None:
     """In a process of its own, as its store is."""
     sizes, options = SMALLEST[name]

@@ -45,8 +45,19 @@ def texts() -> tuple[Path, ...]:
 
 
 @functools.cache
+def text(path: Path) -> str:
+    return path.read_text()
+
+
+@functools.cache
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(), str(path))
+    return ast.parse(text(path), str(path))
+
+
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All of a file's, in the order of `ast.walk`, which takes as long as to parse it."""
+    return tuple(ast.walk(tree(path)))
 
 
 def dotted(node: ast.expr) -> str:
@@ -58,9 +69,14 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
-def imported(path: Path) -> Iterator[str]:
+@functools.cache
+def imported(path: Path) -> tuple[str, ...]:
     """Every module or name the file imports, dotted, wherever in the file it does."""
-    for node in ast.walk(tree(path)):
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

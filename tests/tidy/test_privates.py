@@ -22,7 +22,7 @@ def _private_names(paths: tuple[Path, ...]) -> set[str]:
     """Functions, classes, variables and attributes that the files define."""
     names = set()
     for path in paths:
-        for node in ast.walk(sources.tree(path)):
+        for node in sources.nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 names.add(node.name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -34,7 +34,7 @@ def _private_names(paths: tuple[Path, ...]) -> set[str]:
 
 def _uses(path: Path, private: set[str]) -> Iterator[str]:
     foreign = _foreign_modules(path)
-    for node in ast.walk(sources.tree(path)):
+    for node in sources.nodes(path):
         if isinstance(node, ast.Attribute) and node.attr in private:
             owner = sources.dotted(node.value)
             if owner not in OWNERS | foreign:
@@ -53,7 +53,7 @@ def _foreign_modules(path: Path) -> set[str]:
     """The names of modules that are not ours in a file."""
     return {
         alias.asname or alias.name
-        for node in ast.walk(sources.tree(path))
+        for node in sources.nodes(path)
         if isinstance(node, ast.Import)
         for alias in node.names
         if not _is_ours(alias.name)

@@ -50,7 +50,7 @@ def test_no_wall_clock_and_no_randomness_but_in_the_listed_files() -> None:
         f"{sources.name(path)}:{node.lineno} {called}"
         for path in sources.product()
         if not sources.name(path).startswith(tuple(OUTSIDE))
-        for node in ast.walk(sources.tree(path))
+        for node in sources.nodes(path)
         if isinstance(node, ast.Call)
         and IMPURE.match(called := sources.dotted(node.func))
         and called not in PURE
@@ -67,7 +67,7 @@ def test_everything_is_caught_in_the_listed_files_only() -> None:
     catching = {
         sources.name(path)
         for path in sources.product()
-        for node in ast.walk(sources.tree(path))
+        for node in sources.nodes(path)
         if isinstance(node, ast.ExceptHandler) and _catches_all(node)
     }
     assert sorted(catching - set(CATCH_ALL)) == []

@@ -17,7 +17,7 @@ def test_functions_fit_on_a_screen() -> None:
     long = [
         f"{sources.name(path)}:{node.lineno} {node.name} has {_lines(node)} lines"
         for path in sources.python()
-        for node in ast.walk(sources.tree(path))
+        for node in sources.nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and _lines(node) > FUNCTION_LINES_MAX
     ]
@@ -28,7 +28,7 @@ def test_modules_are_short() -> None:
     long = [
         f"{sources.name(path)} has {count} lines"
         for path in (*sources.python(), *sources.scripts())
-        if (count := len(path.read_text().splitlines())) > MODULE_LINES_MAX
+        if (count := len(sources.text(path).splitlines())) > MODULE_LINES_MAX
     ]
     assert long == []
 
@@ -48,7 +48,7 @@ def test_lines_of_scripts_are_short() -> None:
     long = [
         f"{sources.name(path)}:{number} has {len(line)} characters"
         for path in sources.scripts()
-        for number, line in enumerate(path.read_text().splitlines(), 1)
+        for number, line in enumerate(sources.text(path).splitlines(), 1)
         if len(line) > LINE_CHARACTERS_MAX
     ]
     assert long == []
