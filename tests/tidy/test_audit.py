@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,7 +15,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-AUDIT = ROOT / ".ci/audit.py"
+AUDIT = ".ci/audit.py"
+LOCKS = ("requirements.txt", "requirements-dev.txt", "tests/js/package-lock.json")
 
 
 class Database(HTTPServer):
@@ -51,9 +54,12 @@ def database() -> Iterator[Database]:
     server.server_close()
 
 
-def audit(address: str) -> subprocess.CompletedProcess[str]:
+def audit(address: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(AUDIT)], capture_output=True, text=True, env={"OSV": address}
+        [sys.executable, str(root / AUDIT)],
+        capture_output=True,
+        text=True,
+        env={"OSV": address, "PATH": os.environ["PATH"]},
     )
 
 
@@ -77,13 +83,84 @@ def test_every_locked_package_is_asked_about_with_its_version(database: Database
     assert done.stdout.strip() == audited
 
 
-def test_a_known_vulnerability_is_named_and_fails(database: Database) -> None:
+# -- what is about to land --------------------------------------------------------------------
+
+
+def git(root: Path, *arguments: str) -> None:
+    named = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.com")
+    subprocess.run(["git", "-C", str(root), *named, *arguments], check=True, capture_output=True)
+
+
+def commit(root: Path, *changed: str) -> None:
+    for path in changed:
+        with (root / path).open("a") as file:
+            file.write("\n")
+    git(root, "add", ".")
+    git(root, "commit", "--message", "some change")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone of a repository with the audit and the lock files, in which nothing was done yet."""
+    origin = tmp_path / "origin"
+    for path in (AUDIT, *LOCKS):
+        (origin / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, origin / path)
+    git(tmp_path, "init", "--quiet", str(origin))
+    commit(origin, "README")
+    commit(origin, "README")
+    git(tmp_path, "clone", "--quiet", str(origin), str(tmp_path / "clone"))
+    return tmp_path / "clone"
+
+
+def found(database: Database, root: Path) -> int:
+    """The exit code of an audit that finds something, which it names."""
     database.known = {"django": "GHSA-0000-0000-0000"}
-
-    done = audit(address_of(database))
-
-    assert done.returncode == 1
+    done = audit(address_of(database), root)
     assert "(PyPI): GHSA-0000-0000-0000" in done.stdout
+    assert ("WARNING: no lock file is changed" in done.stdout) is (done.returncode == 0)
+    return done.returncode
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_known_vulnerability_fails_what_changes_a_lock_file(
+    database: Database, clone: Path, lock: str
+) -> None:
+    commit(clone, lock)
+    assert found(database, clone) == 1
+    commit(clone, "README")  # the change of the lock file lies further back, and has not landed
+    assert found(database, clone) == 1
+
+
+def test_a_lock_file_that_is_not_committed_is_changed(database: Database, clone: Path) -> None:
+    (clone / LOCKS[0]).write_text("Django==5.2.19\n")
+    assert found(database, clone) == 1
+
+
+def test_what_changes_no_lock_file_is_warned_of_and_lands(database: Database, clone: Path) -> None:
+    assert found(database, clone) == 0
+    commit(clone, "README")
+    commit(clone, "README")
+    assert found(database, clone) == 0
+
+
+def test_in_a_clone_of_what_is_about_to_land_its_last_commit_counts(
+    database: Database, clone: Path
+) -> None:
+    commit(clone, LOCKS[0])
+    again = clone.parent / "again"
+    git(clone, "clone", "--quiet", str(clone), str(again))
+    assert found(database, again) == 1
+    commit(clone, "README")
+    git(again, "pull", "--quiet")
+    assert found(database, again) == 0
+
+
+def test_without_a_history_nothing_is_known_to_be_as_it_was(
+    database: Database, clone: Path
+) -> None:
+    shutil.rmtree(clone / ".git")
+    assert found(database, clone) == 1
 
 
 def test_without_the_database_it_says_that_nothing_was_audited() -> None:
