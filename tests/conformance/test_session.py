@@ -191,6 +191,8 @@ def test_the_pod_is_the_sessions_with_dockers_names(pod: dict[str, Any]) -> None
 
 
 def test_describe_tells_the_pod_as_it_did(old: Kubectl, pod: dict[str, Any]) -> None:
+    if kubectls.minor_of(old.program) > (1, 23):
+        pytest.skip("a newer kubectl than the session's describes pods in other words")
     then = (GOLDEN / "describe-pod-1.22.txt").read_text()
     now = old("describe", "pod", pod["metadata"]["name"])
     assert masked(now).splitlines() == masked(then).splitlines()
