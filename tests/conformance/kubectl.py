@@ -6,11 +6,11 @@ Each session has a HOME of its own, as kubectl caches discovery by host and port
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from tests.lifecycle.hosting.running import WAIT_SECONDS
+from tests.suite import seeds, waiting
 
 PATIENTLY = f"--timeout={WAIT_SECONDS}s"  # of commands that wait for something
 _NAME = re.compile(r"kubectl(\.\d+\.\d+)?")
@@ -153,12 +154,8 @@ class Kubectl:
         self._until(lambda said: not said.out and said.code == 0, *arguments)
 
     def _until(self, true: Callable[[Said], Any], *arguments: str) -> str:
-        deadline = time.monotonic() + WAIT_SECONDS
-        while True:
-            said = self.run(*arguments)
-            if true(said):
-                return said.out
-            assert time.monotonic() < deadline, f"kubectl {' '.join(arguments)}: still {said}"
+        what = f"kubectl {' '.join(arguments)}: what is wanted of it"
+        return waiting.until(lambda: self.run(*arguments), what=what, true=true).out
 
     def environment(self) -> dict[str, str]:
         return {
@@ -189,6 +186,14 @@ def programs() -> list[Path]:
     return sorted(programs, key=lambda path: _version(path))
 
 
+def drawn(what: str) -> list[Path]:
+    """The oldest and the newest of the programs, and of those between one each day; all of them in
+    the long suite."""
+    ends = {oldest(), newest()}
+    between = seeds.draw(what, [path for path in programs() if path not in ends], 1)
+    return [path for path in programs() if path in ends or path in between]
+
+
 def newest() -> Path:
     """The program the proof is made with: 1.33 if it is there, else the newest."""
     found = programs()
@@ -212,6 +217,7 @@ def label(program: Path) -> str:
     return "kubectl.{}.{}".format(*minor_of(program))
 
 
+@functools.cache
 def minor_of(program: Path) -> tuple[int, int]:
     """Its version, (1, 33) say; what it says of itself when its name does not."""
     named = _version(program)

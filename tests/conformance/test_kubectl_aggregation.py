@@ -87,7 +87,7 @@ def test_the_product_api_says_how_the_server_was_built(cluster: Demo, kubectl: K
     assert [*wanted, "kube-apiserver"] in told["table"]
 
 
-@pytest.mark.parametrize("program", kubectls.programs(), ids=lambda path: path.name)
+@pytest.mark.parametrize("program", kubectls.drawn("top"), ids=lambda path: path.name)
 def test_every_kubectl_can_say_top(program: Path, alone: Demo, home: Path, fresh: Kubectl) -> None:
     fresh("apply", "-f", MANIFEST)
     fresh("wait", "--for=condition=Available", f"apiservice/{METRICS}", PATIENTLY)

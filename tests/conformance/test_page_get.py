@@ -11,6 +11,7 @@ import pytest
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import REAL, Demo
+from tests.suite import seeds
 
 TRIES = 50  # until both ask within one second, which their column AGE counts
 CRD = """\
@@ -77,8 +78,17 @@ LINES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("words", "line"), LINES, ids=[words for words, _ in LINES])
-@pytest.mark.parametrize("user", ["", "student", "viewer"])
+# each line by one of them each day, by all in the long suite
+ROWS = [
+    (user, words, line)
+    for words, line in LINES
+    for user in seeds.draw(f"get {words}", ["", "student", "viewer"], 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("user", "words", "line"), ROWS, ids=[f"{user}-{words}" for user, words, _ in ROWS]
+)
 def test_it_is_what_the_real_one_prints(
     demo: Demo, kubectl: Kubectl, user: str, words: str, line: dict[str, Any]
 ) -> None:

@@ -22,16 +22,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo
 from tests.robustness import linearizability as lin
 from tests.robustness import trouble
 from tests.robustness.linearizability import Operation
+from tests.suite import waiting
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 CLIENTS, KEYS, OPERATIONS = 4, 3, 12
-WAIT_SECONDS = 100
 LOOK_SECONDS = 0.25  # between two looks of a client whether it is back, a handshake each
-FULL_SECONDS = 2.0
 KILL, KILL_BOTH, DISK, STOP = "kill -9", "kill -9 of both", "full disk", "stopped worker"
 _OUTCOMES = {200: lin.OK, 201: lin.OK, 404: lin.ABSENT}
 _UNANSWERED = (OSError, http.client.HTTPException, ValueError)
@@ -87,6 +86,7 @@ class Run:
         self.events: list[Event] = []
         self.bookmarks: list[tuple[int, int]] = []  # how many events came before, its revision
         self.rounds = self.unknown = 0
+        self._clients: list[threading.Thread] = []  # of the round
         self._values = itertools.count(1)
         self._over = threading.Event()
         _, listed = self.connect().ask("GET", CONFIGMAPS)
@@ -108,7 +108,7 @@ class Run:
         keys = [f"r{self.rounds}-{number}" for number in range(KEYS)]
         self.operations.update({key: [] for key in keys})
         done = threading.Semaphore(0)
-        clients = [
+        self._clients = clients = [
             threading.Thread(
                 target=self._client,
                 args=(random.Random(self.chance.random()), keys, done),
@@ -134,8 +134,11 @@ class Run:
         self.start()
 
     def _full_disk(self) -> None:
-        broken = trouble.Failing(self.demo)
-        time.sleep(FULL_SECONDS)
+        before, broken = self.unknown, trouble.Failing(self.demo)
+        waiting.until(
+            lambda: self.unknown > before or not any(one.is_alive() for one in self._clients),
+            what="a write is refused, or no client is left to write",
+        )
         broken.heal()
 
     def _stopped_worker(self) -> None:
@@ -166,26 +169,28 @@ class Run:
         """Read all keys once more, and let the watch come as far."""
         self.read(list(self.operations))
         last = self._last_write()
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not any(event.revision == last for event in self.events):
-            assert time.monotonic() < deadline, "the watch does not come to the end"
-            time.sleep(0.01)
+        waiting.until(
+            lambda: self.events[-1:],
+            what=f"the watch comes to revision {last}",
+            true=lambda seen: seen and seen[0].revision >= last,
+        )
         self.again = self._replayed(last)
         self.close()
 
     def _last_write(self) -> int:
         """The revision of one more write. It is refused (500) while a disk that has just healed is
         not yet seen to have, and by the worker that ends when it is seen (503, try again)."""
-        deadline = time.monotonic() + WAIT_SECONDS
-        for number in itertools.count():
-            body = _body(f"end-{number}", "end", 0)
+        numbers = itertools.count()
+
+        def written() -> int:
+            body = _body(f"end-{next(numbers)}", "end", 0)
             with contextlib.suppress(*_UNANSWERED):
                 code, answer = self._reconnected().ask("POST", CONFIGMAPS, body)
-                if code == 201:
-                    return int(answer["metadata"]["resourceVersion"])
-                assert code in (500, 503) and time.monotonic() < deadline, answer
-            time.sleep(0.05)
-        raise AssertionError
+                assert code in (201, 500, 503), answer
+                return int(answer["metadata"]["resourceVersion"]) if code == 201 else 0
+            return 0
+
+        return waiting.until(written, what="a last write is taken")
 
     def close(self) -> None:
         self._over.set()
@@ -210,18 +215,19 @@ class Run:
 
     def _reconnected(self) -> Connection:
         """A connection to a server that is ready."""
-        deadline = time.monotonic() + 2 * WAIT_SECONDS
-        while True:
+
+        def ready() -> Connection | None:
             connection = self.connect()
             try:
-                if connection.send("GET", "/readyz").status == 200:
-                    connection.close()
-                    return connection
+                return connection if connection.send("GET", "/readyz").status == 200 else None
             except _UNANSWERED:
-                pass
-            connection.close()
-            assert time.monotonic() < deadline, "the server does not come back"
-            time.sleep(LOOK_SECONDS)
+                return None
+            finally:
+                connection.close()
+
+        back = waiting.until(ready, what="the server comes back", every=LOOK_SECONDS)
+        assert back is not None
+        return back
 
     def _operate(
         self,
@@ -273,7 +279,7 @@ class Run:
                     else:
                         self.events.append(event)
             except _UNANSWERED:
-                time.sleep(0.05)
+                self._over.wait(0.05)
 
     def _replayed(self, last: int) -> list[Event]:
         """The same changes, asked for at once."""

@@ -3,9 +3,9 @@ everything once the cause is gone. Nothing acknowledged is lost."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,8 +13,9 @@ import pytest
 
 from tests.apiserver_app.cluster import CONFIGMAPS, configmap
 from tests.conformance.api import Answer, Api
-from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo
+from tests.lifecycle.hosting.running import REAL, Demo
 from tests.robustness.trouble import INDEX_BYTES, Failing, Locked
+from tests.suite import waiting
 
 
 def until_refused(api: Api, name: str) -> Answer:
@@ -34,15 +35,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 def until(ask: Callable[[], Answer], code: int) -> Answer:
     """Ask until that is the answer's code."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            answer = ask()
-            if answer.code == code:
-                return answer
-        except (OSError, http.client.HTTPException):
-            pass
-        assert time.monotonic() < deadline, f"no answer {code}"
+
+    def answered() -> Answer | None:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return ask()
+        return None
+
+    answer = waiting.until(
+        answered, what=f"an answer {code}", true=lambda one: one is not None and one.code == code
+    )
+    assert answer is not None
+    return answer
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ import os
 import resource
 import signal
 import sqlite3
-import time
 from pathlib import Path
 
-from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo, wait_for_end
+from tests.lifecycle.hosting.running import Demo, wait_for_end
+from tests.suite import waiting
 
 UNLIMITED, INDEX_BYTES = resource.RLIM_INFINITY, 64 << 10
-LOOK_SECONDS = 0.05
 
 
 class Failing:
@@ -49,11 +48,11 @@ class Locked:
 
 def worker_of(demo: Demo) -> int:
     """The worker that runs; after one that has just ended, the next."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not Path(f"/proc/{(pid := _told_worker(demo))}").exists():
-        assert time.monotonic() < deadline, "no worker was started again"
-        time.sleep(LOOK_SECONDS)
-    return pid
+    return waiting.until(
+        lambda: _told_worker(demo),
+        what="a worker is started again",
+        true=lambda pid: Path(f"/proc/{pid}").exists(),
+    )
 
 
 def _told_worker(demo: Demo) -> int:

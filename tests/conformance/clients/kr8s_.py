@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import time
 from typing import Any
 
 import httpx
@@ -12,6 +11,7 @@ from kr8s.objects import ConfigMap, Deployment, Pod, new_class
 
 from tests.conformance import clients
 from tests.lifecycle.hosting.running import WAIT_SECONDS
+from tests.suite import waiting
 
 
 class Kr8s:
@@ -128,6 +128,4 @@ class Kr8s:
     def delete(self) -> None:
         found = ConfigMap.get("one", namespace=self.ns, api=self.api)
         found.delete()
-        deadline = time.monotonic() + WAIT_SECONDS
-        while found.exists():
-            assert time.monotonic() < deadline
+        waiting.until(lambda: not found.exists(), what="the config map is gone")

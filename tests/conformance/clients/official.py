@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import kubernetes
@@ -13,6 +12,7 @@ from kubernetes.client.rest import ApiException
 
 from tests.conformance import clients
 from tests.lifecycle.hosting.running import WAIT_SECONDS
+from tests.suite import waiting
 
 
 class Official:
@@ -118,8 +118,10 @@ class Official:
 
     def deployment(self) -> None:
         utils.create_from_dict(self.api, clients.deployment("web"), namespace=self.ns)
-        until(
-            lambda: self.apps.read_namespaced_deployment("web", self.ns).status.ready_replicas == 2
+        waiting.until(
+            lambda: self.apps.read_namespaced_deployment("web", self.ns).status.ready_replicas,
+            what="both pods are ready",
+            true=lambda ready: ready == 2,
         )
 
     def scale(self) -> None:
@@ -132,7 +134,7 @@ class Official:
             "waits", self.ns, {"status": {"conditions": [{"type": "mine", "status": "True"}]}}
         )
         assert "mine" in [condition.type for condition in done.status.conditions]
-        until(lambda: self.core.read_namespaced_pod("waits", self.ns).status.phase == "Running")
+        self._until_phase("waits", lambda phase: phase == "Running")
 
     def custom_resource(self) -> None:
         extensions = client.ApiextensionsV1Api(self.api)
@@ -141,7 +143,10 @@ class Official:
         extensions.create_custom_resource_definition(clients.definition("sizes", "Size"))
         body = {"apiVersion": "example.com/v1", "kind": "Size", "metadata": {"name": "s"}}
         try:
-            until(lambda: not _refused(custom.list_namespaced_custom_object, *where))
+            waiting.until(
+                lambda: not _refused(custom.list_namespaced_custom_object, *where),
+                what="the custom resource is served",
+            )
             custom.create_namespaced_custom_object(*where, {**body, "spec": {"size": 3}})
             assert custom.get_namespaced_custom_object(*where, "s")["spec"] == {"size": 3}
             bad = {**body, "metadata": {"name": "t"}, "spec": {"size": 0}}
@@ -150,15 +155,22 @@ class Official:
         finally:
             extensions.delete_custom_resource_definition("sizes.example.com")
 
+    def _until_phase(self, name: str, true: Callable[[str], bool]) -> None:
+        waiting.until(
+            lambda: self.core.read_namespaced_pod(name, self.ns).status.phase,
+            what=f"pod {name} comes to its phase",
+            true=true,
+        )
+
     def logs(self) -> None:
         self.core.create_namespaced_pod(self.ns, clients.pod("says", "echo", "hello there"))
-        until(lambda: self.core.read_namespaced_pod("says", self.ns).status.phase == "Succeeded")
+        self._until_phase("says", lambda phase: phase == "Succeeded")
         assert self.core.read_namespaced_pod_log("says", self.ns) == "hello there\n"
 
     def logs_follow(self) -> None:
         body = clients.pod("talks", "sh", "-c", "echo one; sleep 3; echo two")
         self.core.create_namespaced_pod(self.ns, body)
-        until(lambda: self.core.read_namespaced_pod("talks", self.ns).status.phase != "Pending")
+        self._until_phase("talks", lambda phase: phase != "Pending")
         lines = watch.Watch().stream(self.core.read_namespaced_pod_log, "talks", self.ns)
         assert list(lines) == ["one", "two"]
 
@@ -190,7 +202,7 @@ class Official:
     def port_forward(self) -> None:
         body = clients.pod("serves", image="nginx")
         self.core.create_namespaced_pod(self.ns, body)
-        until(lambda: self.core.read_namespaced_pod("serves", self.ns).status.phase == "Running")
+        self._until_phase("serves", lambda phase: phase == "Running")
         opened = stream.portforward(
             self.core.connect_get_namespaced_pod_portforward, "serves", self.ns, ports="80"
         )
@@ -206,7 +218,10 @@ class Official:
     def evict(self) -> None:
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "serves"}}
         self.core.create_namespaced_pod_eviction("serves", self.ns, body)
-        until(lambda: _refused(self.core.read_namespaced_pod, "serves", self.ns))
+        waiting.until(
+            lambda: _refused(self.core.read_namespaced_pod, "serves", self.ns),
+            what="the evicted pod is gone",
+        )
 
     def token(self) -> None:
         body: dict[str, Any] = {"spec": {"audiences": ["me"], "expirationSeconds": 600}}
@@ -231,13 +246,6 @@ class Official:
         self.core.delete_collection_namespaced_config_map(self.ns, label_selector="made=here")
         left = self.core.list_namespaced_config_map(self.ns, label_selector="made=here")
         assert left.items == []
-
-
-def until(true: Any) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.05)
 
 
 @contextlib.contextmanager

@@ -18,10 +18,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.suite import opened
+from tests.suite import opened, waiting
 
 PROJECT = Path(__file__).resolve().parents[3]
-WAIT_SECONDS = 180  # for what comes within a few seconds, on a slow machine within minutes
+WAIT_SECONDS = round(waiting.seconds())  # of sockets and programs; `waiting` waits for all else
 STAND_IN = "tests.lifecycle.hosting.standin:build_driver"
 REAL = "lifecycle.hosting.worker.building:build_driver"
 KEPT_PORTS = (20_000, 30_000)  # below those that Linux hands out
@@ -176,11 +176,15 @@ class WebSocket:
 
     def send(self, payload: bytes, opcode: int = 2) -> None:
         """A masked frame; the mask is zero."""
+        self.socket.sendall(self.framed(payload, opcode))
+
+    @staticmethod
+    def framed(payload: bytes, opcode: int = 2) -> bytes:
         size = len(payload)
         head = bytes((0x80 | opcode, 0x80 | (size if size < 126 else 126)))
         if size >= 126:
             head += struct.pack(">H", size)
-        self.socket.sendall(head + bytes(4) + payload)
+        return head + bytes(4) + payload
 
     def send_together(self, *payloads: bytes) -> None:
         """Short frames in one piece."""
@@ -244,10 +248,22 @@ def wait_for_end(pid: int) -> bool:
         os.close(descriptor)
 
 
-def rss_mib(pid: int) -> float:
-    """Resident memory of a process."""
-    with open(f"/proc/{pid}/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+class Peak:
+    """The most memory that a process had resident since this was made, beyond what it had then."""
+
+    def __init__(self, pid: int) -> None:
+        self._proc = Path(f"/proc/{pid}")
+        (self._proc / "clear_refs").write_text("5")  # begins anew with what is resident now
+        self._before = self._most()
+
+    def growth(self) -> int:
+        """In bytes."""
+        return self._most() - self._before
+
+    def _most(self) -> int:
+        lines = (self._proc / "status").read_text().splitlines()
+        (line,) = (one for one in lines if one.startswith("VmHWM:"))
+        return int(line.split()[1]) << 10
 
 
 def _authority(url: str) -> tuple[str, int]:

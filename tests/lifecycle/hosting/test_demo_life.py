@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo, wait_for_end
+from tests.suite import waiting
 
 
 def refused(data_dir: Path, *arguments: str) -> str:
@@ -105,8 +106,11 @@ def test_killed_edge_takes_its_worker_along_and_the_next_start_goes_on(tmp_path:
 def test_roles_are_started_through_the_channel_layer(tmp_path: Path) -> None:
     with Demo(tmp_path) as demo:
         started = {"controllers": ["start"], "scheduler": ["start"], "kubelet": ["start"]}
-        while demo.act("seen")["roles"] != started:
-            pass
+        waiting.until(
+            lambda: demo.act("seen")["roles"],
+            what="each role is started once",
+            true=lambda roles: roles == started,
+        )
 
 
 def test_single_process_serves_the_same(tmp_path: Path) -> None:

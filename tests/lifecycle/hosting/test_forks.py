@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from lifecycle.hosting import backup
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import REAL, WAIT_SECONDS, Demo, wait_for_end
+from tests.suite import waiting
 
 SECOND = 1_000_000  # of virtual time
 EARLY = 300  # a record of the start: what leads to it is run again in no time
@@ -39,11 +39,7 @@ def get(demo: Demo, path: str) -> dict[str, Any]:
 
 
 def until(found: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not (result := found()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)  # to ask takes as long as a slice of what is waited for
-    return result
+    return waiting.until(found, every=0.1)  # to ask takes as long as a slice of what is waited for
 
 
 def forks(demo: Demo) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from lifecycle.hosting import board, quarantine, watchdog
 from lifecycle.hosting.watchdog import Process, Watch
 from tests.conformance.api import Api
 from tests.lifecycle.hosting.running import REAL, Demo
+from tests.suite import waiting
 
 PLANTED = "tests.lifecycle.hosting.planted:build_driver"
 DEFAULT = "/api/v1/namespaces/default"
@@ -104,8 +105,14 @@ def test_what_stopped_a_worker_is_noted_and_bounded(tmp_path: Path) -> None:
 
 def serves(api: Api) -> None:
     """Waits until it answers with success; what is refused meanwhile is refused as it should be."""
-    while (answer := api.get(DEFAULT)).code != 200:
-        assert answer.code == 503 and answer.json["reason"] == "ServiceUnavailable"
+
+    def served() -> bool:
+        answer = api.get(DEFAULT)
+        refused = answer.code == 503 and answer.json["reason"] == "ServiceUnavailable"
+        assert answer.code == 200 or refused, answer
+        return answer.code == 200
+
+    waiting.until(served, what="another worker serves")
 
 
 def events(api: Api) -> dict[str, Any]:
@@ -125,8 +132,11 @@ def test_a_container_that_hangs_the_worker_is_quarantined_after_the_second_time(
         what = "container default "
         assert "did not answer for" in first and f"while it ran {what}" in first
         assert f"while it ran {what}" in second and "which is not run again" in second
-        while not any(QUARANTINED in message for message in events(api)):
-            pass
+        waiting.until(
+            lambda: events(api),
+            what="an event tells of the quarantine",
+            true=lambda told: any(QUARANTINED in message for message in told),
+        )
         (key, entry), *others = quarantine.read(tmp_path).items()
         assert not others and entry["times"] == 2 and key.startswith(what)
         assert entry["last"].endswith(" in spin/c")
@@ -166,8 +176,11 @@ def test_a_worker_is_replaced_when_no_descriptor_is_free(tmp_path: Path) -> None
             taken.append(socket.create_connection(demo.authority))
         os.kill(demo.endpoints["worker_pid"], signal.SIGKILL)
         assert "was killed by signal 9; a new one starts" in demo.error_line()
-        while worker_of(demo) == demo.endpoints["worker_pid"]:
-            pass
+        waiting.until(
+            lambda: worker_of(demo),
+            what="another worker is told",
+            true=lambda pid: pid != demo.endpoints["worker_pid"],
+        )
         for one in taken:
             one.close()
         assert demo.get("/api").status == 200
