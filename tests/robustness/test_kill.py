@@ -17,7 +17,7 @@ import pytest
 from tests import builders
 from tests.conformance.api import Api
 from tests.lifecycle.hosting.running import REAL, Demo, wait_for_end
-from tests.suite import waiting
+from tests.suite import seeds, sizes, waiting
 
 PODS = "/api/v1/namespaces/default/pods"
 SETS = "/apis/apps/v1/namespaces/default/replicasets"
@@ -26,6 +26,8 @@ NODES = 6
 READY_SECONDS = 600  # of the reference machine, for hundreds of pods
 POLL_SECONDS = 0.1  # between two looks, which cost the cluster as much as a pod does
 SEED = 20
+KILLS = 10 if sizes.is_long() else 4
+EDGE_TOO = 3 if sizes.is_long() else 1
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def start_pods(client: Client) -> int:
         )
 
 
-@pytest.mark.parametrize("which", ["worker", "both"])
+@pytest.mark.parametrize("which", seeds.draw("kill", ["worker", "both"], 1))
 def test_kill_while_300_pods_start(start: Callable[[], Demo], tmp_path: Path, which: str) -> None:
     demo = start()
     client = Client(demo, tmp_path)
@@ -164,26 +166,28 @@ def is_there(client: Client) -> bool:
         return False
 
 
-def test_ten_kills_during_a_rollout(start: Callable[[], Demo], tmp_path: Path) -> None:
+def test_kills_during_a_rollout_lose_nothing_and_stop_nothing(
+    start: Callable[[], Demo], tmp_path: Path
+) -> None:
     chance = random.Random(SEED)
     demo = start()
     client = Client(demo, tmp_path)
     assert client.create(DEPLOYMENTS, deployment("web", 30))
     until(runs(client, 30), "the first 30 pods run")
     rollouts = 0
-    for number in range(10):
+    for number in range(KILLS):
         rollouts += roll_out(client, rollouts + 1)
         for _ in range(chance.randrange(12)):  # requests, as a clock the test shares
             client.items(PODS)
         worker = json.loads((demo.data_dir / "endpoints.json").read_text())["worker_pid"]
-        edge_too = number % 4 == 3  # before it gives up on its workers
+        edge_too = number % 4 == EDGE_TOO  # before it gives up on its workers
         kill(*[demo.endpoints["pid"]] * edge_too, worker)
         if edge_too:
             demo = start()
             client.use(demo)
         until(lambda: is_there(client), f"there is an API server again (seed {SEED})")
         assert client.has_all()
-    assert rollouts == 10
+    assert rollouts == KILLS
     until(lambda: is_rolled_out(client, f"nginx:1.{rollouts}"), f"it is rolled out (seed {SEED})")
     until(runs(client, 30), f"30 pods run (seed {SEED})")
 
