@@ -33,6 +33,22 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 
 @pytest.fixture(scope="session")
+def of_1_10(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A cluster of 1.10 with what only such an old one has: passwords, and initializers."""
+    where = tmp_path_factory.mktemp("old")
+    passwords = where / "passwords.csv"
+    passwords.write_text('of-the-file,somebody,1\nof-the-flag,else,2,"system:masters"\n')
+    flags = (
+        f"basic-auth-file={passwords}",
+        "enable-admission-plugins=NodeRestriction,Initializers",
+        "runtime-config=admissionregistration.k8s.io/v1alpha1=true",
+    )
+    given = [word for flag in flags for word in ("--apiserver-arg", flag)]
+    with Demo(where / "data", "--speed", "max", "--profile", "v1.10", *given, driver=REAL) as demo:
+        yield demo
+
+
+@pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 

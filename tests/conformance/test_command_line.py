@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lifecycle.hosting.running import PROJECT, WAIT_SECONDS, Demo
+from tests.suite import seeds
 
 TRACES = "/viz/v1/traces/import"
 
@@ -77,13 +78,17 @@ BAD_TRACES = {
 }
 
 
-@pytest.mark.parametrize("what", BAD_TRACES)
-def test_a_file_that_is_no_trace(tmp_path: Path, cluster: Demo, what: str) -> None:
+@pytest.mark.parametrize("what", seeds.draw("bad traces", list(BAD_TRACES), 2))
+def test_a_file_that_is_no_trace(tmp_path: Path, what: str) -> None:
     file = tmp_path / "bad.trace"
     file.write_bytes(BAD_TRACES[what])
     done = manage("trace", "validate", str(file))
     assert done.returncode == 1, done
     assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize("what", BAD_TRACES)
+def test_an_upload_that_is_no_trace(cluster: Demo, what: str) -> None:
     answer = cluster.ask("POST", TRACES, BAD_TRACES[what], Content_Type="application/octet-stream")
     assert answer.status == 400
     assert b"Traceback" not in answer.read()

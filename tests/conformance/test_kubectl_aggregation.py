@@ -12,7 +12,7 @@ import pytest
 from lifecycle import catalog
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import PATIENTLY, Kubectl, since
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import Demo
 
 MANIFEST = str(Path(catalog.__file__).parent / "metrics-server.yaml")
 METRICS = "v1beta1.metrics.k8s.io"
@@ -21,19 +21,13 @@ SYSTEM = ("-n", "kube-system")
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """A cluster of its own: others say that there is no metrics API."""
-    where = tmp_path_factory.mktemp("aggregated") / "data"
-    with Demo(where, "--speed", "max", driver=REAL) as demo:
-        yield demo
-
-
-@pytest.fixture(scope="module")
-def fresh(alone: Demo, home: Path) -> Kubectl:
-    kubectl = Kubectl(kubectls.newest(), alone.data_dir, home)
-    kubectl.until(bool, "get", "nodes", "-o", "name")
-    kubectl("wait", "--for=condition=Ready", "node", "--all", PATIENTLY)
-    return kubectl
+def fresh(kubectl: Kubectl) -> Iterator[Kubectl]:
+    """Behind it there is no metrics API, as before it."""
+    kubectl.forget()
+    yield kubectl
+    kubectl("delete", "-f", MANIFEST, "--ignore-not-found")
+    kubectl("delete", "pod", "one", "--ignore-not-found")
+    kubectl.forget()
 
 
 @since(1, 27, "it does not know aggregated discovery")
@@ -88,10 +82,10 @@ def test_the_product_api_says_how_the_server_was_built(cluster: Demo, kubectl: K
 
 
 @pytest.mark.parametrize("program", kubectls.drawn("top"), ids=lambda path: path.name)
-def test_every_kubectl_can_say_top(program: Path, alone: Demo, home: Path, fresh: Kubectl) -> None:
+def test_every_kubectl_can_say_top(program: Path, home: Path, fresh: Kubectl) -> None:
     fresh("apply", "-f", MANIFEST)
     fresh("wait", "--for=condition=Available", f"apiservice/{METRICS}", PATIENTLY)
-    one = Kubectl(program, alone.data_dir, home)
+    one = Kubectl(program, fresh.data_dir, home)
     one.until(lambda out: re.search(r"(?m)^node-1 +\d+m", out), "top", "node")
     server = r"(?m)^metrics-server-\S+ +\d+m"
     one.until(lambda out: re.search(server, out), "top", "pod", *SYSTEM)

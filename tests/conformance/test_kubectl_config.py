@@ -4,7 +4,6 @@ and what it remembers of that."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance import manifests
 from tests.conformance.counting import Counting
 from tests.conformance.kubectl import Kubectl, since
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import Demo
 
 
 @pytest.fixture
@@ -24,14 +23,9 @@ def fresh(kubectl: Kubectl, tmp_path: Path) -> Kubectl:
 
 
 @pytest.fixture(scope="module")
-def old(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, Kubectl]]:
-    """A cluster of 1.10: no server validates fields for its clients, and it knows passwords."""
-    where = tmp_path_factory.mktemp("old")
-    passwords = where / "passwords.csv"
-    passwords.write_text('of-the-file,somebody,1\nof-the-flag,else,2,"system:masters"\n')
-    flag = f"--apiserver-arg=basic-auth-file={passwords}"
-    with Demo(where / "data", "--speed", "max", "--profile", "v1.10", flag, driver=REAL) as demo:
-        yield demo, Kubectl(kubectls.oldest(), demo.data_dir, home)
+def old(of_1_10: Demo, home: Path) -> tuple[Demo, Kubectl]:
+    """No server of 1.10 validates fields for its clients, and it knows passwords."""
+    return of_1_10, Kubectl(kubectls.oldest(), of_1_10.data_dir, home)
 
 
 def test_the_flag_wins_over_the_environment_and_that_over_the_home(

@@ -8,12 +8,8 @@ import yaml
 
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import PATIENTLY, Kubectl
-from tests.lifecycle.hosting.running import REAL, Demo
+from tests.lifecycle.hosting.running import Demo
 
-FLAGS = (
-    "enable-admission-plugins=NodeRestriction,Initializers",
-    "runtime-config=admissionregistration.k8s.io/v1alpha1=true",
-)
 CONFIGURATION = """
 apiVersion: admissionregistration.k8s.io/v1alpha1
 kind: InitializerConfiguration
@@ -35,21 +31,21 @@ TURN = (
 
 
 def test_a_pod_is_listed_once_its_initializer_took_its_name_away(
-    tmp_path: Path, home: Path
+    of_1_10: Demo, tmp_path: Path, home: Path
 ) -> None:
-    given = [word for flag in FLAGS for word in ("--apiserver-arg", flag)]
-    with Demo(tmp_path / "data", "--profile", "v1.10", *given, driver=REAL) as demo:
-        kubectl = Kubectl(kubectls.newest(), demo.data_dir, home)
-        kubectl.until(bool, "get", "serviceaccount", "default", "--ignore-not-found", "-o", "name")
-        said = kubectl("create", "-f", "-", given=CONFIGURATION)
-        assert said.endswith("/custom-pod-initializer created\n")
-        body = tmp_path / "pod.json"
-        body.write_text(POD)
-        kubectl("create", "--raw", f"{PODS}?includeUninitialized=1", "-f", str(body))
-        assert kubectl("get", "pods", "-o", "name") == ""
-        listed = yaml.safe_load(kubectl("get", "--raw", f"{PODS}?includeUninitialized=true"))
-        (pod,) = listed["items"]
-        assert pod["metadata"]["initializers"]["pending"] == [{"name": "podimage.example.com"}]
-        kubectl("patch", "pod", "web", "--type=json", "-p", TURN)
-        assert kubectl("get", "pods", "-o", "name") == "pod/web\n"
-        kubectl("wait", "--for=condition=Ready", "pod/web", PATIENTLY)
+    kubectl = Kubectl(kubectls.newest(), of_1_10.data_dir, home)
+    kubectl.until(bool, "get", "serviceaccount", "default", "--ignore-not-found", "-o", "name")
+    said = kubectl("create", "-f", "-", given=CONFIGURATION)
+    assert said.endswith("/custom-pod-initializer created\n")
+    body = tmp_path / "pod.json"
+    body.write_text(POD)
+    kubectl("create", "--raw", f"{PODS}?includeUninitialized=1", "-f", str(body))
+    assert kubectl("get", "pods", "-o", "name") == ""
+    listed = yaml.safe_load(kubectl("get", "--raw", f"{PODS}?includeUninitialized=true"))
+    (pod,) = listed["items"]
+    assert pod["metadata"]["initializers"]["pending"] == [{"name": "podimage.example.com"}]
+    kubectl("patch", "pod", "web", "--type=json", "-p", TURN)
+    assert kubectl("get", "pods", "-o", "name") == "pod/web\n"
+    kubectl("wait", "--for=condition=Ready", "pod/web", PATIENTLY)
+    kubectl("delete", "-f", "-", given=CONFIGURATION)
+    kubectl("delete", "pod", "web", "--now")

@@ -5,23 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.conformance.test_command_line import manage
-from tests.lifecycle.hosting.running import PROJECT, REAL, Demo
-
-
-@pytest.fixture(scope="module")
-def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """As admin of a cluster of its own."""
-    home = tmp_path_factory.mktemp("class")
-    with Demo(home / "data", "--speed", "max", driver=REAL):
-        yield Kubectl(kubectls.newest(), home / "data", home)
+from tests.lifecycle.hosting.running import PROJECT
 
 
 def pupils(kubectl: Kubectl, *arguments: str) -> list[str]:

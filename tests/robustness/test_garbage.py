@@ -17,6 +17,7 @@ from apiserver_app.machinery.releases import Release
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Answer, Session, default_inputs
 from tests.apiserver_app.cluster import configmap
+from tests.suite import seeds
 
 KEYS = (
     "clusterroles/cluster-admin", "clusterrolebindings/cluster-admin", "namespaces/default",
@@ -28,7 +29,7 @@ KEYS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", seeds.draw("garbage", KEYS, 5))
 def test_a_cluster_starts_again_with_garbage_at_a_key_of_its_own(key: str) -> None:
     bugs: list[Any] = []
     inputs = default_inputs(nodes=1, options={"kubelet": {"images": catalog.images()}})

@@ -9,8 +9,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.suite import waiting
+
 HERE = Path(__file__).with_name("node")
-INSTALL_SECONDS, RUN_SECONDS = 300, 300
 
 
 class Node:
@@ -28,7 +29,7 @@ class Node:
             cwd=HERE,
             capture_output=True,
             text=True,
-            timeout=RUN_SECONDS,
+            timeout=waiting.seconds(),
         )
         assert ran.returncode == 0, ran.stderr
         found = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -59,7 +60,7 @@ def installed() -> None:
         cwd=HERE,
         capture_output=True,
         text=True,
-        timeout=INSTALL_SECONDS,
+        timeout=waiting.seconds(600),
     )
     assert done.returncode == 0, done.stderr
     stamp.write_text(lock.read_text())

@@ -103,14 +103,13 @@ def test_killed_edge_takes_its_worker_along_and_the_next_start_goes_on(tmp_path:
         assert demo.get("/api").status == 200
 
 
-def test_roles_are_started_through_the_channel_layer(tmp_path: Path) -> None:
-    with Demo(tmp_path) as demo:
-        started = {"controllers": ["start"], "scheduler": ["start"], "kubelet": ["start"]}
-        waiting.until(
-            lambda: demo.act("seen")["roles"],
-            what="each role is started once",
-            true=lambda roles: roles == started,
-        )
+def test_roles_are_started_through_the_channel_layer(demo: Demo) -> None:
+    started = {"controllers": ["start"], "scheduler": ["start"], "kubelet": ["start"]}
+    waiting.until(
+        lambda: demo.act("seen")["roles"],
+        what="each role is started once",
+        true=lambda roles: roles == started,
+    )
 
 
 def test_single_process_serves_the_same(tmp_path: Path) -> None:
@@ -144,11 +143,10 @@ def test_data_directory_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     assert said == f"demo: the data directory {file}/data cannot be written: Not a directory\n"
 
 
-def test_data_directory_of_a_running_demo_is_refused(tmp_path: Path) -> None:
-    with Demo(tmp_path) as demo:
-        assert f"is in use by another demo (pid {demo.process.pid}); stop" in refused(tmp_path)
-        assert demo.get("/api").status == 200
-        assert (tmp_path / "endpoints.json").exists()
+def test_data_directory_of_a_running_demo_is_refused(demo: Demo) -> None:
+    assert f"is in use by another demo (pid {demo.process.pid}); stop" in refused(demo.data_dir)
+    assert demo.get("/api").status == 200
+    assert (demo.data_dir / "endpoints.json").exists()
 
 
 @pytest.mark.parametrize(

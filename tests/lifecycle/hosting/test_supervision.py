@@ -14,6 +14,7 @@ import pytest
 from lifecycle.hosting import child, supervision, watchdog
 from lifecycle.hosting.board import Board
 from lifecycle.hosting.port import edgeport
+from tests.suite import waiting
 
 
 def stillborn() -> child.Child:
@@ -55,7 +56,7 @@ def run_until_given_up(*, ready_first: bool) -> tuple[list[str], int]:
         await supervisor.adopt(stillborn())
         if ready_first:
             edge.receive([("ready", {})])
-        await asyncio.wait_for(over.wait(), 20)
+        await asyncio.wait_for(over.wait(), waiting.seconds())
         return said, len(spawned)
 
     return asyncio.run(body())
@@ -90,7 +91,7 @@ def run_until_replaced(monkeypatch: pytest.MonkeyPatch, *, failures: int = 0) ->
         await supervisor.stop()
         return [line.replace(str(first.process.pid), "1") for line in said]
 
-    return asyncio.run(asyncio.wait_for(body(), 60))
+    return asyncio.run(asyncio.wait_for(body(), waiting.seconds()))
 
 
 def test_delays_grow_to_a_limit() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from lifecycle.hosting.edge import joining, making, scripts
 from tests.lifecycle.hosting.edge import test_scripts
+from tests.suite import waiting
 from tests.tidy import sources
 
 STATIC = sources.ROOT / "static"
-SECONDS_MAX = 60
 MODULES = {
     "main.js": """// what is here is run last
         import first from './one/first.js'; // with a comment
@@ -188,5 +188,5 @@ def run(file: Path) -> subprocess.CompletedProcess[str]:
         [node, "--enable-source-maps", str(file)],
         capture_output=True,
         text=True,
-        timeout=SECONDS_MAX,
+        timeout=waiting.seconds(),
     )

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.hosting.edge import scripts
+from tests.suite import waiting
 from tests.tidy import sources
 
 PARSER = sources.ROOT / "tests/js/parsed.mjs"
-SECONDS_MAX = 300
 # gaps between two words, and what becomes of them
 GAPS = {
     " ": " ", "\t  ": " ", " /* a 'b` ${ { // */ ": " ", " /* a */": " ", "\n": "\n",
@@ -130,7 +130,7 @@ def differing(pairs: list[list[str]]) -> list[str]:
         input=json.dumps(pairs),
         capture_output=True,
         text=True,
-        timeout=SECONDS_MAX,
+        timeout=waiting.seconds(),
     )
     assert ran.returncode == 0, ran.stderr
     told: list[str] = json.loads(ran.stdout)

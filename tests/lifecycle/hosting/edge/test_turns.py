@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from lifecycle.hosting.edge.adapter import streams, turns
 from lifecycle.hosting.edge.adapter.turns import PIECE_BYTES, UNHEARD_BYTES_MAX, Valve, Waiting
+from tests.suite import waiting
 
 assert server  # installs the reactor
 
@@ -236,7 +237,7 @@ def test_a_connection_is_over_though_it_was_lost_behind_a_frame_that_breaks_the_
         lost: Any = Failure
         socket.connectionLost(lost(ConnectionLost()))
         assert not gone.is_set()
-        await asyncio.wait_for(gone.wait(), 5)
+        await asyncio.wait_for(gone.wait(), waiting.seconds())
         assert wire.told == []
 
     asyncio.run(body())
