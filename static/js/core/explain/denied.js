@@ -81,6 +81,7 @@ function titleOf(row, record, params, words) {
   }
   if (record.kind === 'plugin') return words.t('denied.plugin', params);
   const { end, word } = record.detail || {};
+  if (end === 'absent') return words.t('denied.absent', params);
   const own = [end, word].map((name) => `denied.${row.gate}.${name}`).find(words.has);
   const key = own || `denied.${row.gate}`;
   return words.t(words.has(key) ? key : 'denied.other', params);

@@ -116,6 +116,7 @@ export default {
     'This is everyday work, no failure: an update names the revision it was made from, and is ' +
     'taken only while that is still the newest. *{who}* loses nothing and waits for nobody.',
   'again.short': 'a newer revision is there; it tries again',
+  'denied.absent': 'There is no object of that name.',
   'denied.etcd': 'Someone was faster, so nothing was stored.',
   'denied.etcd.unreached': 'etcd did not answer in time.',
   'denied.routing': 'No server here answers this.',

@@ -92,6 +92,7 @@ export default {
   'again.why':
     '这是日常情况，不是失败：更新写明它依据的修订，只有该修订仍是最新时才被接受。*{who}*什么也没有丢失。',
   'again.short': '已有更新的修订；它会再试',
+  'denied.absent': '没有这个名字的对象。',
   'denied.etcd': '有人更快，因此没有写入。',
   'denied.etcd.unreached': 'etcd 没有及时应答。',
   'denied.routing': '这里没有服务器应答它。',
