@@ -160,6 +160,7 @@ def main() -> int:
     options.add_argument("--skip", type=int, default=0, help="so many of the first, done before")
     options.add_argument("--steps", type=int, default=3, help="1: only the tests that lie beside")
     asked = options.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends with this
     mutants = drawn(ROOMS[asked.of], asked.count, asked.seed)[asked.skip :]
     FOUND_FILE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, FOUND_FILE.open("a") as file:
