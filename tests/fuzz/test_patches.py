@@ -23,9 +23,10 @@ from tests.apiserver_app.cluster import (
 )
 from tests.conftest import FUZZ
 from tests.fuzz import servererrors
+from tests.fuzz.samples import examples
 
 QUIET = hypothesis.settings(
-    max_examples=60 * FUZZ,
+    max_examples=examples(60) * FUZZ,
     deadline=None,
     derandomize=True,
     database=None,

@@ -14,6 +14,7 @@ from tests.apiserver_app.apiextensions.crontab import CRONTABS, crontab, session
 from tests.apiserver_app.cluster import CONFIGMAPS, MERGE, PODS, configmap, pod
 from tests.conftest import FUZZ
 from tests.fuzz import servererrors
+from tests.fuzz.samples import examples
 
 STEPS = st.sampled_from((
     "api", "apis", "v1", "apps", "stable.example.com", "namespaces", "default", "pods",
@@ -73,7 +74,7 @@ def check(session: Session, method: str, path: str, body: Any = None) -> None:
 
 
 def test_any_path_is_answered(session: Session) -> None:
-    @hypothesis.settings(max_examples=300 * FUZZ)
+    @hypothesis.settings(max_examples=examples(300) * FUZZ)
     @hypothesis.given(METHODS, PATHS, BODIES)
     def run(method: str, path: str, body: bytes) -> None:
         check(session, method, path, body)
@@ -90,7 +91,7 @@ def test_any_parameter_is_read_or_refused(session: Session) -> None:
     ]
     places += [("GET", f"{PODS}/fuzzed/{one}") for one in ("log", "exec", "portforward", "attach")]
 
-    @hypothesis.settings(max_examples=300 * FUZZ)
+    @hypothesis.settings(max_examples=examples(300) * FUZZ)
     @hypothesis.given(
         st.sampled_from(places), st.sampled_from(NAMES), st.sampled_from(ODD), st.booleans()
     )

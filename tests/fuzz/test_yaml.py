@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from apiserver_app.http import encode
 from apiserver_app.machinery.serializer import yamlbody
 from tests.conftest import FUZZ
+from tests.fuzz.samples import examples
 
 # what plain words and punctuation are made of
 LETTERS = "0123456789+-._eExXobnyYNtTfFlLsaiIrRuU~<=:#'\"\\ \n\t?,[]{}&*!|>%@`"
@@ -31,13 +32,13 @@ VALUES = st.recursive(
 )
 
 
-@hypothesis.settings(max_examples=500 * FUZZ)
+@hypothesis.settings(max_examples=examples(500) * FUZZ)
 @hypothesis.given(VALUES)
 def test_what_is_written_is_read_back(value: Any) -> None:
     assert yamlbody.load(encode.as_yaml({"a": value})) == ({"a": value}, [])
 
 
-@hypothesis.settings(max_examples=500 * FUZZ)
+@hypothesis.settings(max_examples=examples(500) * FUZZ)
 @hypothesis.given(st.binary(max_size=60) | st.text(alphabet=LETTERS, max_size=40).map(str.encode))
 def test_any_text_is_a_value_or_refused(body: bytes) -> None:
     try:

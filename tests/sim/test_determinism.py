@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -45,29 +46,35 @@ PLAIN = SCRIPT.replace("RESTART\n", "")
 RESTARTED = SCRIPT.replace("RESTART", "- restart: true")
 
 
-def trace_file(script: str, folder: Path, name: str, seed: int = 7) -> bytes:
-    session = scripted.run(scripted.parse(script), seed)
-    file = folder / name
+@functools.cache
+def first_run(script: str) -> scripted.Session:
+    """What the runs of a script are compared with."""
+    return scripted.run(scripted.parse(script), 7)
+
+
+def trace_file(session: scripted.Session, file: Path) -> bytes:
     archive.write_file(file, session.header(), session.records())
     return file.read_bytes()
 
 
 @pytest.mark.parametrize("script", [PLAIN, RESTARTED], ids=["plain", "restarted"])
 def test_two_runs_of_one_script_give_identical_files(script: str, tmp_path: Path) -> None:
-    assert trace_file(script, tmp_path, "a.gz") == trace_file(script, tmp_path, "b.gz")
+    again = scripted.run(scripted.parse(script), 7)
+    one, other = (tmp_path / name for name in ("a.gz", "b.gz"))
+    assert trace_file(first_run(script), one) == trace_file(again, other)
 
 
 def test_another_seed_gives_another_trace(tmp_path: Path) -> None:
-    first = trace_file(PLAIN, tmp_path, "a.gz", seed=1)
-    assert first != trace_file(PLAIN, tmp_path, "b.gz", seed=2)
+    other = scripted.run(scripted.parse(PLAIN), 2)
+    first = trace_file(first_run(PLAIN), tmp_path / "a.gz")
+    assert first != trace_file(other, tmp_path / "b.gz")
+    assert first_run(PLAIN).records() != other.records()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_database_gives_the_same_trace_as_memory_also_across_a_restart(tmp_path: Path) -> None:
-    script = scripted.parse(RESTARTED)
-    in_memory = scripted.run(script, 7)
-    in_database = scripted.run(script, 7, DatabaseBackend("demo"))
-    assert in_database.records() == in_memory.records()
+    in_database = scripted.run(scripted.parse(RESTARTED), 7, DatabaseBackend("demo"))
+    assert in_database.records() == first_run(RESTARTED).records()
 
 
 @pytest.mark.parametrize("replicas", [3, 20])
@@ -112,9 +119,8 @@ def test_the_length_of_slices_changes_nothing() -> None:
 
 
 def test_a_file_that_was_recorded_passes_its_own_check(tmp_path: Path) -> None:
-    session = scripted.run(scripted.parse(PLAIN), 7)
     file = tmp_path / "trace.jsonl.gz"
-    archive.write_file(file, session.header(), session.records())
+    trace_file(first_run(PLAIN), file)
     with file.open("rb") as raw:
         found = reading.Checked(raw)
         assert sum(1 for _ in found) == found.header["last"] and not found.changes

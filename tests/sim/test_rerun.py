@@ -23,6 +23,7 @@ from lifecycle.hosting.worker.control import Controls
 from lifecycle.hosting.worker.rerun import Diverged, Rerun
 from tests import builders
 from tests.sim.test_story import DEPLOYMENTS, deployment
+from tests.suite import seeds
 
 PODS = "/api/v1/namespaces/default/pods"
 HELD = {"id": "b", "kind": "gate", "gate": "authorization", "resource": "deployments.apps"}
@@ -133,8 +134,10 @@ def same(world: World, host: ClusterHost) -> bool:
     )
 
 
-@pytest.mark.parametrize("speed", [0.1, 1.0, 20.0])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("speed", "seed"),
+    seeds.draw("runs", [(speed, seed) for speed in (0.1, 1.0, 20.0) for seed in (1, 2)], 2),
+)
 def test_a_run_beside_the_wall_clock_is_repeated_to_the_byte(speed: float, seed: int) -> None:
     """Requests come while others are under way and components work."""
     world = World(speed=speed, seed=seed)

@@ -21,6 +21,7 @@ from tests.apiserver_app.apiextensions.crontab import (
     session_with_crontabs,
 )
 from tests.apiserver_app.cluster import APPLY, JSON_PATCH, MERGE, bare_session
+from tests.fuzz.samples import examples
 
 NAMES = st.sampled_from(
     ["cronSpec", "image", "replicas", "env", "tags", "labels", "free", "note", "port", "a.b", ""]
@@ -77,7 +78,7 @@ SCHEMAS = st.recursive(
     st.builds(lambda kind, more: {"type": kind, **more}, TYPES, EXTENSIONS), schema_of, max_leaves=6
 )
 QUIETLY = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     database=None,
     derandomize=True,

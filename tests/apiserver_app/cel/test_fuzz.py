@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver_app import cel
+from tests.fuzz.samples import examples
 
 NAMES = ("object", "x", "size", "has", "self", "y", "type", "matches", "string", "Object")
 WORDS = (
@@ -39,13 +40,13 @@ def evaluated(text: str) -> None:
         assert str(error)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=14))
 def test_words_in_any_order(words: list[str]) -> None:
     evaluated("".join(words))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(max_size=40))
 def test_any_text(text: str) -> None:
     evaluated(text)
@@ -81,7 +82,7 @@ def _nested(depth: int) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(_nested(4))
 def test_grammatical_expressions(text: str) -> None:
     evaluated(text)

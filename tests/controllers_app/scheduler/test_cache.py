@@ -13,6 +13,7 @@ from controllers_app.scheduler.cache import Cache
 from controllers_app.scheduler.nodeinfo import PodInfo
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from tests.controllers_app.scheduler.test_plugins import HOST, ZONE, filtered, node, pod
+from tests.fuzz.samples import examples
 
 SELECTORS = [labels.from_set({"app": "a"}), labels.from_set({"app": "b"}), labels.from_set({})]
 MOVES = st.lists(
@@ -27,7 +28,7 @@ MOVES = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(moves=MOVES)
 def test_counts_by_node_and_domain_are_those_of_counting_anew(
     moves: list[tuple[str, int, int, str, str]],

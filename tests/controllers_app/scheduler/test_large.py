@@ -19,6 +19,7 @@ from controllers_app.scheduler.nominator import Nominator
 from controllers_app.scheduler.plugins import PLUGINS
 from controllers_app.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from tests.controllers_app.scheduler.test_plugins import ZONE, node, pod
+from tests.fuzz.samples import examples
 
 APP = labels.from_set({"app": "a"})
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
@@ -92,7 +93,7 @@ def world(drawn: list[tuple[str, str, list[int], bool, str, bool, int]]) -> Cach
     return cache
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drawn=NODES, which=st.sampled_from(sorted(PODS)), start=st.integers(0, 20))
 def test_nodes_are_judged_by_kind_as_they_are_one_by_one(
     drawn: list[tuple[str, str, list[int], bool, str, bool, int]], which: str, start: int

@@ -11,6 +11,7 @@ from controllers_app.shell.exits import CommandError
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.nodelab import execute
 from tests.controllers_app.podlab import cluster, create, pod
+from tests.fuzz.samples import examples
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_awk_prints_lines_as_they_come(box: Session) -> None:
     assert first.endswith(" a") and second == "2 b"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.sampled_from([
     "{", "}", "(", ")", "$", "1", "x", "/a/", "print", "if", "for", ";", "in", "[", "]", "+", "++",
     "~", "!", "?", ":", "=", ",", "\n", '"s"', "BEGIN", "length", "substr(", "while", "do", ">",

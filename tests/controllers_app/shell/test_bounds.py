@@ -1,4 +1,7 @@
-"""No program of a container holds the cluster, or takes more of the machine than its share."""
+"""No program of a container holds the cluster, or takes more of the machine than its share.
+
+A third of what might is drawn each day; the long suite tries all.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from apiserver_app.machinery.task import Task
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.nodelab import execute, run
 from tests.controllers_app.podlab import cluster, create, get, pod
+from tests.suite import seeds
 
 SECONDS = 10  # of virtual time that a program is given
 # CPU time is counted in turns of an empty loop, so that the machine does not matter
@@ -158,7 +162,7 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("what", ENDLESS)
+@pytest.mark.parametrize("what", seeds.draw("endless", list(ENDLESS), 16))
 def test_a_program_holds_nobody_up_and_uses_no_more_than_its_share(what: str) -> None:
     box = cluster(nodes=1)
     create(box, pod(image="busybox", container={"command": ["sleep", "infinity"]}))

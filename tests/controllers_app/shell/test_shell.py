@@ -14,6 +14,7 @@ from controllers_app.shell import globbing, syntax
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.nodelab import execute, run
 from tests.controllers_app.podlab import cluster, create, get, pod
+from tests.fuzz.samples import examples
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +213,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(WORDS, max_size=14), st.text(max_size=8))
 def test_no_input_makes_the_shell_raise_or_hang(box: Session, words: list[str], text: str) -> None:
     crashes: list[BaseException] = []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from apiserver_app.machinery import errors
 from apiserver_app.machinery.serializer import bodies, gojson
+from tests.fuzz.samples import examples
 
 YAML = "application/yaml"
 
@@ -87,7 +88,7 @@ def test_fields_given_twice_are_named_with_their_path() -> None:
 
 
 @pytest.mark.parametrize("space", ["", " ", "\t\r\n "])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["a", "b", 'c"', '":', "d\\"]), st.text('":,{ }')), max_size=5
@@ -106,7 +107,7 @@ def test_fields_given_twice_are_not_looked_for_unasked() -> None:
     assert bodies.decode(b'{"a":1,"a":2}') == ({"a": 2}, [])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=30) | st.text(alphabet='{}[]":,\\u0123eE+-.truefalsn \n', max_size=30))
 def test_go_and_python_agree_on_what_is_json(body: bytes | str) -> None:
     data = body.encode() if isinstance(body, str) else body
@@ -122,7 +123,7 @@ def test_go_and_python_agree_on_what_is_json(body: bytes | str) -> None:
     assert (gojson.syntax_error(data) == "") == valid
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=40), st.sampled_from(["", YAML]))
 def test_no_body_raises_anything_but_a_refusal(body: bytes, content_type: str) -> None:
     try:

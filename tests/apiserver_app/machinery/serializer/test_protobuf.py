@@ -18,6 +18,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.serializer import protobuf
 from apiserver_app.machinery.types import scheme
+from tests.fuzz.samples import examples
 
 RECORDED = json.loads((pathlib.Path(__file__).parent / "kubectl_protobuf.json").read_text())
 BODIES = [base64.b64decode(request["body"]) for request in RECORDED["requests"]]
@@ -318,7 +319,7 @@ def test_schema_nested_without_end_is_refused() -> None:
     assert refusal(data) == "proto: exceeded max depth"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from(BODIES),
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=3),

@@ -18,6 +18,7 @@ from apiserver_app.machinery.meta import Object
 from apiserver_app.machinery.releases import Release
 from apiserver_app.machinery.types import published, scheme
 from apiserver_app.machinery.types.schema import Schema
+from tests.fuzz.samples import examples
 
 GOLDEN = pathlib.Path(__file__).parents[3] / "golden"
 CORE = "io.k8s.api.core.v1"
@@ -410,7 +411,7 @@ TREES = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(TREES, st.sampled_from([POD, DEPLOYMENT, f"{CORE}.Service", f"{CORE}.ConfigMap"]))
 def test_decoding_is_idempotent_or_refused(tree: Object, definition: str) -> None:
     before = json.dumps(tree)
