@@ -11,6 +11,7 @@ from apiserver_app.machinery.kernel import SECOND
 from lifecycle.bench import timeline
 from lifecycle.hosting import scripted
 from tests import builders
+from tests.apiserver_app.cluster import started_session
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -23,7 +24,7 @@ Requests = list[dict[str, Any]]
 
 @pytest.fixture
 def session() -> scripted.Session:
-    return scripted.Session(scripted.default_inputs(nodes=3))
+    return started_session(nodes=3)
 
 
 def spans(session: scripted.Session, after: int = 0) -> Requests:

@@ -10,7 +10,7 @@ import pytest
 from controllers_app.containerruntime.servers import samplewebhooks
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Session, default_inputs
-from tests.apiserver_app.cluster import DEPLOYMENTS, PODS, pod
+from tests.apiserver_app.cluster import DEPLOYMENTS, PODS, pod, started_session
 from tests.sim.test_story import deployment
 
 MANIFESTS = Path(catalog.__file__).parent / "webhooks"
@@ -19,7 +19,7 @@ SAMPLES = "sample-webhooks"
 
 @pytest.fixture
 def session() -> Session:
-    return Session(default_inputs(nodes=2))
+    return started_session(nodes=2)
 
 
 def install(session: Session, name: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from lifecycle.hosting.scripted import Session
 from tests import builders
+from tests.apiserver_app.cluster import started_session
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 
@@ -324,7 +325,7 @@ def test_records_are_numbered_without_gaps_and_time_never_goes_back(
 
 
 def test_deleting_the_deployment_takes_everything_with_it() -> None:
-    session = Session()
+    session = started_session()
     session.request("POST", DEPLOYMENTS, deployment())
     session.request("DELETE", f"{DEPLOYMENTS}/nginx", {"propagationPolicy": "Background"})
     assert pods(session) == []
@@ -333,7 +334,7 @@ def test_deleting_the_deployment_takes_everything_with_it() -> None:
 
 
 def test_a_student_is_refused_elsewhere_and_the_trace_shows_the_rules_looked_at() -> None:
-    session = Session()
+    session = started_session()
     answer = session.request("POST", DEPLOYMENTS, deployment(), user="student")
     assert answer.status == 403
     assert answer.json()["message"] == (
@@ -353,14 +354,14 @@ def test_a_student_is_refused_elsewhere_and_the_trace_shows_the_rules_looked_at(
 
 
 def test_a_refused_request_writes_nothing() -> None:
-    session = Session()
+    session = started_session()
     before = session.cluster.store.revision
     session.request("POST", DEPLOYMENTS, deployment(), user="nobody")
     assert session.cluster.store.revision == before
 
 
 def test_a_pod_no_node_can_take_stays_pending_until_a_node_can() -> None:
-    session = Session()
+    session = started_session()
     body = deployment(replicas=1)
     body["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
     session.request("POST", DEPLOYMENTS, body)
@@ -382,7 +383,7 @@ def test_a_pod_no_node_can_take_stays_pending_until_a_node_can() -> None:
 
 
 def test_a_tainted_node_is_left_out_with_upstreams_words() -> None:
-    session = Session()
+    session = started_session()
     taint = {"spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]}}
     session.request(
         "PATCH",

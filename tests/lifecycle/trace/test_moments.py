@@ -6,12 +6,13 @@ import pytest
 
 from lifecycle.hosting import scripted
 from lifecycle.trace import moments
+from tests.apiserver_app.cluster import started_session
 from tests.sim.test_story import DEPLOYMENTS, deployment
 
 
 @pytest.fixture
 def session() -> scripted.Session:
-    session = scripted.Session(scripted.default_inputs())
+    session = started_session()
     session.request("POST", DEPLOYMENTS, deployment(replicas=3))
     session.wait(30)
     return session
