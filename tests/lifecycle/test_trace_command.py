@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,22 @@ def trace(*arguments: Any) -> str:
     return out.getvalue()
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    script = tmp_path / "script.yaml"
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the script and its recording."""
+    folder = tmp_path_factory.mktemp("once")
+    script = folder / "script.yaml"
     script.write_text(MINIMAL)
-    file = tmp_path / "trace.jsonl.gz"
+    file = folder / "trace.jsonl.gz"
     assert "records written to" in trace("record", "--script", script, "--out", file)
-    return file
+    return folder
+
+
+@pytest.fixture
+def recorded(once: Path, tmp_path: Path) -> Path:
+    """Of each test its own."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "trace.jsonl.gz"
 
 
 def test_what_is_recorded_is_valid_and_can_be_told(recorded: Path) -> None:

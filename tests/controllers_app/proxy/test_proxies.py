@@ -3,15 +3,19 @@ go."""
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
 import pytest
 
+from apiserver_app.etcd.backend import Backend
 from apiserver_app.machinery.kernel import Kernel
 from controllers_app.proxy.proxies import Proxies
+from lifecycle.cluster.inputs import Inputs
 from lifecycle.hosting.scripted import Session, default_inputs
 from tests import builders
+from tests.apiserver_app.cluster import copied
 from tests.controllers_app import podlab
 
 SERVICES = "/api/v1/namespaces/default/services"
@@ -19,12 +23,20 @@ CONFIG = "/api/v1/namespaces/kube-system/configmaps/kube-proxy"
 NODES = ("node-1", "node-2", "node-3")
 
 
-@pytest.fixture
-def session() -> Session:
+@functools.cache
+def installed() -> tuple[Inputs, Backend]:
     inputs = default_inputs()
     inputs.options["kubeadm"] = True
     session = Session(inputs)
     session.wait(60)
+    return inputs, session.backend
+
+
+@pytest.fixture
+def session() -> Session:
+    inputs, backend = installed()
+    session = Session(inputs, copied(backend))
+    session.wait(20)  # until the leases of what ran there have run out
     return session
 
 

@@ -9,6 +9,7 @@ import pytest
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.podlab import PODS, cluster, create, get, items, pod, state
 from tests.sim.test_story import DEPLOYMENTS, deployment
+from tests.suite import seeds
 
 
 def work(session: Session, steps: int) -> None:
@@ -24,7 +25,9 @@ def addresses(session: Session) -> list[str]:
     return [item["status"]["podIP"] for item in items(session)]
 
 
-@pytest.mark.parametrize("steps", [3, 20, 60, 120, 180, 250, 330, 420, 600])
+@pytest.mark.parametrize(
+    "steps", seeds.draw("deaths", [3, 20, 60, 120, 180, 250, 330, 420, 600], 3)
+)
 def test_a_deployment_survives_the_workers_death_after_any_number_of_steps(steps: int) -> None:
     session = cluster()
     session.request("POST", DEPLOYMENTS, deployment(replicas=4), settle=False)
