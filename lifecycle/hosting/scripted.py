@@ -23,7 +23,7 @@ moment. A script is YAML:
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,11 +127,11 @@ class Session:
         report: Report | None = None,
         on_audit: Callable[[list[bytes]], None] = lambda lines: None,
         *,
-        alone: bool = False,
+        runs: Collection[str] | None = None,
     ) -> None:
-        """A bug is raised, unless `report` takes what the cluster reports. With `alone` the API
-        server has nobody beside it: controllers, scheduler and kubelets are not started."""
-        self._asking = (_ask_nobody,) if alone else ()
+        """A bug is raised, unless `report` takes what the cluster reports. Of the roles
+        beside the API server (`controllers`, `scheduler`, `kubelet`) only `runs` are started."""
+        self._runs = runs
         self._report = report or _raise_bug
         self._on_audit = on_audit
         self.backend = backend if backend is not None else MemoryBackend()
@@ -148,8 +148,15 @@ class Session:
             lead_seconds=WHOLE_REQUESTS,
             on_audit=self._on_audit,
         )
-        self.cluster.start(*self._asking)
+        if self._runs is None:
+            self.cluster.start()
+        else:
+            self.cluster.start(self._start_role)
         self.settle()
+
+    def _start_role(self, name: str) -> None:
+        if self._runs is not None and name in self._runs:
+            self.cluster.role(name, "start")
 
     def restart(self) -> None:
         """Kill the worker between two slices and start another on the same store."""
@@ -354,10 +361,6 @@ def run(script: dict[str, Any], seed: int | None = None, backend: Backend | None
             session.settle()
     session.settle()
     return session
-
-
-def _ask_nobody(role: str) -> None:
-    """Who is to be started is not."""
 
 
 def _raise_bug(kind: str, what: Any) -> None:

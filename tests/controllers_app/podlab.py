@@ -17,7 +17,13 @@ STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}
 
 
 def cluster(**inputs: Any) -> Session:
-    """One that goes on where one of the same inputs stood after its first start."""
+    """Scheduler and kubelets; it goes on where one of the same inputs stood after its first start,
+    with controllers."""
+    return started_session(runs=("scheduler", "kubelet"), **inputs)
+
+
+def whole_cluster(**inputs: Any) -> Session:
+    """That, and its controllers."""
     return started_session(**inputs)
 
 

@@ -11,7 +11,7 @@ from controllers_app.containerruntime.servers.ingressnginx import STATUS_SECONDS
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app.nodelab import execute
-from tests.controllers_app.podlab import cluster, create, pod
+from tests.controllers_app.podlab import create, pod, whole_cluster
 
 BASE = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
 SYSTEM = "/api/v1/namespaces/ingress-nginx"
@@ -21,7 +21,7 @@ CONTROLLER = "http://ingress-nginx-controller.ingress-nginx"
 @pytest.fixture(scope="module")
 def session() -> Session:
     """The add-on, two servers with Services, and a pod that asks."""
-    session = cluster(nodes=2)
+    session = whole_cluster(nodes=2)
     for answer in session.apply(catalog.manifest("ingress-nginx")):
         assert answer.status in (0, 201), answer.text
     for name in ("tea", "coffee"):
@@ -149,7 +149,7 @@ def test_an_ingress_says_the_address_of_the_node_within_a_minute(
 
 
 def test_an_ingress_says_its_address_though_nobody_has_asked_for_anything() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     for answer in session.apply(catalog.manifest("ingress-nginx")):
         assert answer.status in (0, 201), answer.text
     body = ingress("quiet", rule("quiet.example.com", path("/", "tea")))

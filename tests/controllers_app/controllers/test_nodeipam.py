@@ -27,7 +27,7 @@ def test_nodes_get_ranges_in_order(lab: Lab) -> None:
 
 
 def test_the_manager_owns_the_range_and_the_kubelet_does_not() -> None:
-    session = podlab.cluster(nodes=1)
+    session = podlab.whole_cluster(nodes=1)
     managed = session.request("GET", "/api/v1/nodes/node-1").json()["metadata"]["managedFields"]
     owners = [
         entry["manager"] for entry in managed if "f:podCIDR" in entry["fieldsV1"].get("f:spec", {})

@@ -11,7 +11,7 @@ from apiserver_app.machinery import meta
 from controllers_app.containerruntime.addresses import Addresses
 from controllers_app.kubelet.node.status import NodeStatus
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import cluster, create, events, get, new_cluster, patch, pod
+from tests.controllers_app.podlab import create, events, get, new_cluster, patch, pod, whole_cluster
 
 
 def requests_of_kubelet(session: Session, since: int) -> list[tuple[str, str, str]]:
@@ -32,7 +32,7 @@ def last(session: Session) -> int:
 
 
 def test_a_node_that_does_not_change_renews_its_lease_and_nothing_else() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     session.wait(15)
     begin = last(session)
     session.wait(120)
@@ -42,7 +42,7 @@ def test_a_node_that_does_not_change_renews_its_lease_and_nothing_else() -> None
 
 
 def test_a_status_that_changed_is_patched_within_ten_seconds() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     session.wait(15)
     begin = last(session)
     create(session, pod(image="redis:7"))
@@ -52,7 +52,7 @@ def test_a_status_that_changed_is_patched_within_ten_seconds() -> None:
 
 
 def test_a_status_that_does_not_change_is_patched_every_five_minutes() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     session.wait(15)
     begin = last(session)
     session.wait(605)
@@ -82,7 +82,7 @@ def test_a_node_tells_its_health_and_whether_pods_may_come() -> None:
 def test_a_status_that_cannot_have_changed_is_not_made_up_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     session.wait(15)
     made: list[str] = []
     make = NodeStatus.status
@@ -107,7 +107,7 @@ NO_NETWORK = (
 
 def without_a_range() -> Session:
     """A cluster whose node came anew while nobody gives ranges to nodes."""
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     roles = session.cluster.roles
     roles["controllers"].components["nodeipam"].stop()
     (kubelet,) = roles["kubelet"].components.values()
@@ -166,7 +166,7 @@ def test_a_pod_waits_for_the_network_of_its_node_but_not_for_the_nodes_own() -> 
 
 
 def test_a_pod_for_which_no_address_is_left_tries_every_ten_seconds() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     (kubelet,) = session.cluster.nodes.kubelets.values()
     runtime: Any = kubelet.dependencies.runtime
     addresses = runtime.addresses

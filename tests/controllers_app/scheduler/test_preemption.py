@@ -14,7 +14,7 @@ from controllers_app.scheduler.nominator import Nominator
 from controllers_app.scheduler.plugins import PLUGINS
 from lifecycle.hosting.scripted import Session
 from tests.controllers_app import podlab
-from tests.controllers_app.podlab import PODS, cluster, condition, create, get, items
+from tests.controllers_app.podlab import PODS, condition, create, get, items, whole_cluster
 from tests.controllers_app.scheduler.test_plugins import HOST, ZONE, affinity, cache, node, pod
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -256,7 +256,7 @@ def on(number: int) -> dict[str, Any]:
 
 
 def test_the_victim_leaves_and_the_pod_takes_its_node() -> None:
-    session = cluster(nodes=3)
+    session = whole_cluster(nodes=3)
     classes(session)
     for number, klass in enumerate(("low", "mid", "high"), 1):
         create(session, asking(f"v{number}", "4", klass, **on(number)))
@@ -282,7 +282,7 @@ def test_the_victim_leaves_and_the_pod_takes_its_node() -> None:
 
 
 def test_the_trace_tells_who_left_and_why_there() -> None:
-    session = cluster(nodes=2)
+    session = whole_cluster(nodes=2)
     classes(session)
     create(session, asking("v1", "4", "mid", **on(1)))
     create(session, asking("v2", "4", "low", **on(2)))
@@ -307,7 +307,7 @@ def test_the_trace_tells_who_left_and_why_there() -> None:
 
 
 def test_a_victim_is_told_why_before_it_is_deleted() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     classes(session)
     create(session, asking("v1", "4", "low", **on(1)))
     patch = {"metadata": {"finalizers": ["example.com/kept"]}}
@@ -320,7 +320,7 @@ def test_a_victim_is_told_why_before_it_is_deleted() -> None:
 
 
 def test_while_a_victim_ends_nobody_else_is_preempted() -> None:
-    session = cluster(nodes=2)
+    session = whole_cluster(nodes=2)
     classes(session)
     for name in ("v1", "v2"):
         create(session, asking(name, "2", "low", **on(1)))
@@ -333,7 +333,7 @@ def test_while_a_victim_ends_nobody_else_is_preempted() -> None:
 
 
 def test_a_budget_decides_between_two_nodes() -> None:
-    session = cluster(nodes=2)
+    session = whole_cluster(nodes=2)
     classes(session)
     create(session, asking("v1", "4", "low", labels={"app": "k"}, **on(1)))
     create(session, asking("v2", "4", "mid", **on(2)))
@@ -350,7 +350,7 @@ def test_a_budget_decides_between_two_nodes() -> None:
 
 
 def test_a_nomination_gives_way_to_a_pod_of_higher_priority() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     classes(session)
     create(session, asking("v1", "4", "low", **on(1)))
     session.cluster.role("kubelet", "stop")  # so that nothing ends
@@ -370,7 +370,7 @@ def test_a_nomination_gives_way_to_a_pod_of_higher_priority() -> None:
 
 
 def test_a_pod_that_may_never_preempt_waits() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     classes(session)
     create(session, asking("v1", "4", "low", **on(1)))
     kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
@@ -387,7 +387,7 @@ def test_a_pod_that_may_never_preempt_waits() -> None:
 
 @pytest.mark.parametrize("version", ["1.32", "1.34"])
 def test_other_releases_preempt_as_well(version: str) -> None:
-    session = cluster(nodes=1, version=version)
+    session = whole_cluster(nodes=1, version=version)
     classes(session)
     create(session, asking("v1", "4", "low", **on(1)))
     create(session, asking("web", "1", "high"))

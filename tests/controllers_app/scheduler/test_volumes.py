@@ -10,7 +10,16 @@ import yaml
 
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import PODS, cluster, condition, create, events, get, patch, pod
+from tests.controllers_app.podlab import (
+    PODS,
+    condition,
+    create,
+    events,
+    get,
+    patch,
+    pod,
+    whole_cluster,
+)
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 VOLUMES = "/api/v1/persistentvolumes"
@@ -94,7 +103,7 @@ def claim_of(session: Session, name: str = "data") -> dict[str, Any]:
 
 
 def test_a_pod_waits_for_its_claim_to_be_there_and_then_to_be_bound() -> None:
-    session = cluster(nodes=2)
+    session = whole_cluster(nodes=2)
     create(session, user())
     missing = f'0/2 nodes are available: persistentvolumeclaim "data" not found. {HOPELESS}'
     assert said(session) == ("Unschedulable", missing.format(2))
@@ -114,7 +123,7 @@ def test_a_pod_waits_for_its_claim_to_be_there_and_then_to_be_bound() -> None:
 
 
 def test_the_first_consumers_node_is_where_the_volume_is_made() -> None:
-    session = cluster(nodes=3)
+    session = whole_cluster(nodes=3)
     post(session, CLASSES, storage_class())
     post(session, CLAIMS, claim())
     create(session, user(nodeSelector={"kubernetes.io/hostname": "node-2"}))
@@ -134,7 +143,7 @@ def test_the_first_consumers_node_is_where_the_volume_is_made() -> None:
 
 
 def test_others_have_their_turn_while_a_volume_is_made() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     post(session, CLASSES, storage_class())
     post(session, CLAIMS, claim())
     session.cluster.role("controllers", "stop")
@@ -156,7 +165,7 @@ def test_others_have_their_turn_while_a_volume_is_made() -> None:
 
 
 def test_a_free_volume_is_reserved_on_the_node_that_reaches_it_and_never_twice() -> None:
-    session = cluster(nodes=3)
+    session = whole_cluster(nodes=3)
     post(session, CLASSES, storage_class("kubernetes.io/no-provisioner"))
     post(session, VOLUMES, volume("large", "node-1", "9Gi"))
     post(session, VOLUMES, volume("right", "node-3", "2Gi"))
@@ -181,7 +190,7 @@ def test_a_free_volume_is_reserved_on_the_node_that_reaches_it_and_never_twice()
 
 
 def test_a_class_may_say_where_its_volumes_can_be_made() -> None:
-    session = cluster(nodes=3)
+    session = whole_cluster(nodes=3)
     term = {"matchLabelExpressions": [{"key": "kubernetes.io/hostname", "values": ["node-3"]}]}
     post(session, CLASSES, storage_class(allowedTopologies=[term]))
     post(session, CLAIMS, claim())
@@ -191,7 +200,7 @@ def test_a_class_may_say_where_its_volumes_can_be_made() -> None:
 
 
 def test_a_volumes_zone_is_where_its_pods_go() -> None:
-    session = cluster(nodes=3)
+    session = whole_cluster(nodes=3)
     zone = "topology.kubernetes.io/zone"
     for name, where in (("node-1", "a"), ("node-2", "b"), ("node-3", "b")):
         patch(session, f"/api/v1/nodes/{name}", {"metadata": {"labels": {zone: where}}})
@@ -206,7 +215,7 @@ def test_a_volumes_zone_is_where_its_pods_go() -> None:
 
 
 def test_a_claim_for_one_pod_is_given_to_one_pod() -> None:
-    session = cluster(nodes=2)
+    session = whole_cluster(nodes=2)
     disk = volume("disk", "node-1")
     disk["spec"]["accessModes"] = ["ReadWriteOncePod"]
     post(session, VOLUMES, disk)
@@ -223,7 +232,7 @@ def test_a_claim_for_one_pod_is_given_to_one_pod() -> None:
 
 
 def test_a_pod_deleted_while_its_volume_is_made_leaves_nothing_behind() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     session.cluster.role("controllers", "stop")  # so that nobody makes the volume
     post(session, CLASSES, storage_class())
     post(session, CLAIMS, claim())
@@ -239,7 +248,7 @@ def test_a_pod_deleted_while_its_volume_is_made_leaves_nothing_behind() -> None:
 
 
 def test_a_node_that_a_provisioner_gives_back_is_chosen_anew() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     session.cluster.role("controllers", "stop")
     post(session, CLASSES, storage_class())
     post(session, CLAIMS, claim())
@@ -256,7 +265,7 @@ def test_a_node_that_a_provisioner_gives_back_is_chosen_anew() -> None:
 
 @pytest.mark.parametrize("version", ["1.32", "1.33"])
 def test_the_words_of_a_volume_out_of_reach_are_the_versions(version: str) -> None:
-    session = cluster(nodes=1, version=version)
+    session = whole_cluster(nodes=1, version=version)
     post(session, VOLUMES, volume("disk", "node-9"))
     post(session, CLAIMS, claim())
     create(session, user())
@@ -268,7 +277,7 @@ def test_the_words_of_a_volume_out_of_reach_are_the_versions(version: str) -> No
 
 
 def test_a_volume_of_a_pods_own_is_claimed_made_and_gone_with_it() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     post(session, CLASSES, storage_class())
     template = {"spec": claim()["spec"], "metadata": {"labels": {"kept": "here"}}}
     own = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
@@ -291,7 +300,7 @@ def test_a_volume_of_a_pods_own_is_claimed_made_and_gone_with_it() -> None:
 
 
 def test_a_stateful_set_with_claims_comes_to_run() -> None:
-    session = cluster(nodes=3)
+    session = whole_cluster(nodes=3)
     post(session, CLASSES, yaml.safe_load(DEFAULT_CLASS.read_text()))
     template = claim()
     del template["spec"]["storageClassName"]

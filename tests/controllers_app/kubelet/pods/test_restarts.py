@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.hosting.scripted import Session
-from tests.controllers_app.podlab import PODS, cluster, create, get, items, pod, state
+from tests.controllers_app.podlab import PODS, create, get, items, pod, state, whole_cluster
 from tests.sim.test_story import DEPLOYMENTS, deployment
 from tests.suite import seeds
 
@@ -29,7 +29,7 @@ def addresses(session: Session) -> list[str]:
     "steps", seeds.draw("deaths", [3, 20, 60, 120, 180, 250, 330, 420, 600], 3)
 )
 def test_a_deployment_survives_the_workers_death_after_any_number_of_steps(steps: int) -> None:
-    session = cluster()
+    session = whole_cluster()
     session.request("POST", DEPLOYMENTS, deployment(replicas=4), settle=False)
     work(session, steps)
     session.restart()
@@ -41,7 +41,7 @@ def test_a_deployment_survives_the_workers_death_after_any_number_of_steps(steps
 
 @pytest.mark.parametrize("steps", [5, 25, 60, 100])
 def test_a_deletion_survives_the_workers_death(steps: int) -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     create(session, pod())
     session.request("DELETE", f"{PODS}/web", settle=False)
     work(session, steps)
@@ -50,7 +50,7 @@ def test_a_deletion_survives_the_workers_death(steps: int) -> None:
 
 
 def test_adopted_pods_keep_their_addresses_and_new_ones_get_others() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     create(session, pod("a"))
     create(session, pod("b"))
     before = addresses(session)
@@ -63,7 +63,7 @@ def test_adopted_pods_keep_their_addresses_and_new_ones_get_others() -> None:
 
 @pytest.mark.parametrize("notes", [{"crash": "true"}, {"run-seconds": "30", "exit-code": "1"}])
 def test_a_crash_loop_goes_on_after_a_restart(notes: dict[str, Any]) -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     create(session, pod(notes=notes))
     before = state(session)["restartCount"]
     session.restart()
@@ -72,7 +72,7 @@ def test_a_crash_loop_goes_on_after_a_restart(notes: dict[str, Any]) -> None:
 
 
 def test_a_job_pod_that_ended_while_nobody_looked_is_finished_after_the_restart() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     create(session, pod("job", notes={"run-seconds": "5"}, restartPolicy="Never"), settle=False)
     work(session, 200)
     session.restart()
@@ -81,7 +81,7 @@ def test_a_job_pod_that_ended_while_nobody_looked_is_finished_after_the_restart(
 
 def test_init_containers_go_on_where_they_were_after_a_restart() -> None:
     for steps in (150, 250, 350):
-        session = cluster(nodes=1)
+        session = whole_cluster(nodes=1)
         inits = [{"name": name, "image": "busybox"} for name in ("one", "two")]
         create(session, pod(initContainers=inits), settle=False)
         work(session, steps)
@@ -90,7 +90,7 @@ def test_init_containers_go_on_where_they_were_after_a_restart() -> None:
 
 
 def test_a_failed_kubelet_stops_its_lease_and_a_started_one_takes_it_up() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1"
 
     def renewed() -> str:
@@ -108,7 +108,7 @@ def test_a_failed_kubelet_stops_its_lease_and_a_started_one_takes_it_up() -> Non
 
 
 def test_a_pod_bound_while_the_kubelet_was_away_starts_when_it_is_back() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     session.cluster.role("kubelet", "fail", component="kubelet/node-1")
     create(session, pod())
     assert get(session)["status"]["phase"] == "Pending" and get(session)["spec"]["nodeName"]
@@ -118,7 +118,7 @@ def test_a_pod_bound_while_the_kubelet_was_away_starts_when_it_is_back() -> None
 
 
 def test_a_node_tells_what_it_has_and_keeps_some_memory_back() -> None:
-    session = cluster(nodes=1)
+    session = whole_cluster(nodes=1)
     create(session, pod())
     session.wait(11)
     status = session.request("GET", "/api/v1/nodes/node-1").json()["status"]
