@@ -32,11 +32,18 @@ export const keyframes = (name) =>
     .filter((file) => file.startsWith(`${name}.`) && file.endsWith('.keyframe.json'))
     .map((file) => JSON.parse(readFileSync(join(folder(), file)).toString()).keyframe);
 
+/** @type {Map<string, string>} the files that were read, as one list each */
+const read = new Map();
+
 /** @param {string} name @returns {TraceRecord[]} */
 export function recorded(name) {
-  const file = readFileSync(join(folder(), `${name}.jsonl.gz`));
-  const [, ...lines] = gunzipSync(file).toString().trimEnd().split('\n');
-  return lines.map((line) => JSON.parse(line));
+  let list = read.get(name);
+  if (!list) {
+    const text = gunzipSync(readFileSync(join(folder(), `${name}.jsonl.gz`))).toString();
+    list = `[${text.trimEnd().split('\n').slice(1).join()}]`;
+    read.set(name, list);
+  }
+  return JSON.parse(list);
 }
 
 /** The place of the first request from outside, the command. @param {TraceRecord[]} all */
