@@ -56,16 +56,14 @@ ROWS: tuple[Row, ...] = (
     Row("create deploy", "create deployment nginx --image=nginx --replicas=3", r"nginx created"),
     Row("create dry", "create deployment x --image=nginx --dry-run=server", r"\(server dry run\)"),
     Row("rollout status", "rollout status deployment/nginx", _DONE),
-    Row(
-        "wait", "wait --for=condition=Ready pod/one pod/solo --timeout=180s", r"solo condition met"
-    ),
+    Row("wait", "wait --for=condition=Ready pod/one pod/solo {patiently}", r"solo condition met"),
     Row(
         "wait jsonpath",
-        "wait --for=jsonpath={{.status.phase}}=Running pod/one --timeout=180s",
+        "wait --for=jsonpath={{.status.phase}}=Running pod/one {patiently}",
         r"pod/one condition met",
         since=(1, 23),
     ),
-    Row("wait create", "wait --for=create pod/one --timeout=180s", r"one condition", since=(1, 31)),
+    Row("wait create", "wait --for=create pod/one {patiently}", r"one condition", since=(1, 31)),
     # reading
     Row("get pods", "get pods", r"(?m)^one +1/1 +Running +0"),
     Row("get -o wide", "get pods -o wide", r"NOMINATED NODE"),
@@ -189,14 +187,14 @@ ROWS: tuple[Row, ...] = (
     Row("untaint", "taint nodes node-2 k=v:NoSchedule-", r"node-2 untainted"),
     Row(
         "drain",
-        "drain node-3 --ignore-daemonsets --force --delete-emptydir-data --timeout=180s",
+        "drain node-3 --ignore-daemonsets --force --delete-emptydir-data {patiently}",
         r"node-3 (drained|evicted)",
         since=(1, 21),
     ),
     Row("undrain", "uncordon node-3", r"node-3"),
     # containers
     Row("run two", "run two --image=nginx", r"pod/two created"),
-    Row("wait two", "wait --for=condition=Ready pod/two --timeout=180s", r"two condition met"),
+    Row("wait two", "wait --for=condition=Ready pod/two {patiently}", r"two condition met"),
     Row("logs", "logs two", r"start"),
     Row("logs options", "logs --tail=1 --timestamps --since=1h two -c two", r"^20\d\d-"),
     Row("logs deploy", "logs deploy/nginx", r"start"),

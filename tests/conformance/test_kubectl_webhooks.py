@@ -16,9 +16,8 @@ import yaml
 from tests import httpsserver
 from tests.conformance.kubectl import Kubectl
 from tests.httpsserver import Server
+from tests.lifecycle.hosting.running import WAIT_SECONDS
 
-NEVER = threading.Event()
-SLOW_SECONDS = 4
 # what is wanted of a request of a review: the response without its uid
 Decide = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -119,11 +118,14 @@ def test_a_refusal_is_printed_as_by_a_real_server(space: Kubectl, tmp_path: Path
 
 
 def test_a_slow_webhook_fails_or_is_ignored(space: Kubectl, tmp_path: Path) -> None:
+    given_up = threading.Event()
+
     def decide(request: dict[str, Any]) -> dict[str, Any]:
-        NEVER.wait(SLOW_SECONDS)
+        given_up.wait(WAIT_SECONDS)
         return {"allowed": True}
 
-    with serving(decide, tmp_path) as server:
+    with serving(decide, tmp_path) as server, contextlib.ExitStack() as behind:
+        behind.callback(given_up.set)
         url, ca = server.url, server.certificate.ca_pem
         with configured(space, "validating", url, ca, timeoutSeconds=1):
             said = space.fails("create", "-f", "-", given=configmap("one"))

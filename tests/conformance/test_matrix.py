@@ -71,7 +71,7 @@ def test_each_kubectl_can_do_each_command(
 
 
 def do(kubectl: Kubectl, row: Row, files: Path, namespace: str) -> Said:
-    text = row.words.format(files=files, ns=namespace, exit7="'exit 7'")
+    text = row.words.format(files=files, ns=namespace, exit7="'exit 7'", patiently=PATIENTLY)
     words = text.split(" ") if text.startswith("patch") else shlex.split(text)
 
     def run() -> Said:

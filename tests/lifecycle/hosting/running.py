@@ -33,10 +33,13 @@ class Demo:
     def __init__(self, data_dir: Path, *arguments: str, driver: str = STAND_IN) -> None:
         """With the stand-in for a cluster, or with the REAL one."""
         self.data_dir = data_dir
+        environment = {**os.environ, "LIFECYCLE_DRIVER": driver}
+        # with it each start compiles all that it imports, and makes the page's files
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.process = subprocess.Popen(
             [sys.executable, str(PROJECT / "manage.py"), "demo", "--no-browser",
              "--port", "0", "--tls-port", "0", "--data-dir", str(data_dir), *arguments],
-            env={**os.environ, "LIFECYCLE_DRIVER": driver},
+            env=environment,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.said = ""

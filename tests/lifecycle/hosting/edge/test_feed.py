@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.hosting.edge import fanout
 from tests.lifecycle.hosting.running import Demo, WebSocket
 
 PATH = "/ws/v1/clusters/demo/trace"
-SYSTEM_BYTES = 16 << 20  # more than it keeps of a connection that nobody reads
 
 
 def collect(feed: WebSocket, first: int, last: int) -> list[int]:
@@ -131,8 +129,7 @@ def test_a_listener_that_does_not_read_costs_little_and_is_sent_to_the_store(dem
         if "missing" in frame:  # the stand-in has no store
             covered += range(frame["missing"]["first"], frame["missing"]["last"] + 1)
     assert covered == list(range(seq + 1, seq + 60_001))
-    # what came of 60 MB was there all the while: here, or in the buffers of the system
-    assert held * 1000 < fanout.KEPT_BYTES_MAX + SYSTEM_BYTES
+    assert held < 60_000 / 2  # what came was kept all the while, here or in the system's buffers
     feed.close()
 
 

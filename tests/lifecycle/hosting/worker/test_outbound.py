@@ -18,9 +18,10 @@ from lifecycle.hosting.worker.inbox import Inbox
 from lifecycle.hosting.worker.outbound import Network
 from tests import httpsserver
 from tests.httpsserver import Server
+from tests.suite import waiting
 
 LOOPBACK = ("127.0.0.0/8",)
-SLOW = threading.Event()  # never set: whoever waits for it waits as long as it likes
+SLOW = threading.Event()  # set when all is over: nobody gets an answer of what waits for it
 
 
 class Host:
@@ -67,7 +68,7 @@ def ask(
 
 def respond(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
     if path == "/slow":
-        SLOW.wait(3)
+        SLOW.wait(waiting.seconds())
     if path == "/moved":
         return 302, b""
     if path == "/large":
@@ -79,6 +80,7 @@ def respond(method: str, path: str, headers: dict[str, str], body: bytes) -> tup
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Server(tmp_path_factory.mktemp("server"), respond) as running:
         yield running
+        SLOW.set()
 
 
 def trusted(server: Server, path: str = "/", **more: Any) -> Call:
