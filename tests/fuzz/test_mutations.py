@@ -15,9 +15,10 @@ from lifecycle.hosting.scripted import Session
 from tests.apiserver_app.cluster import APPLY, MERGE, STRATEGIC, bare_session
 from tests.conftest import FUZZ
 from tests.fuzz import servererrors, whole
+from tests.fuzz.samples import examples
 from tests.fuzz.test_round_trips import KINDS, path_of
 
-ROUNDS = 25
+ROUNDS = examples(25)
 ODD: tuple[Any, ...] = (
     None, "", "a", "A b", "-1", "0", "1.5", "1Gi", "/", "..", "$(a)", "*", "a/b/c", "\x00", "é",
     "x" * 300, "10.0.0.1", "::1", "10.0.0.0/8", "2025-01-01T00:00:00Z", "true", "a.example.com",
