@@ -16,6 +16,7 @@ from apiserver_app.machinery.patch import typedvalues
 from apiserver_app.machinery.serializer import bodies, protobuf, yamlbody
 from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import CONFIGMAPS, JSON_PATCH, PODS, bare_session, configmap, pod
+from tests.suite import seeds
 
 MANY = 100_000
 OWNED = typedvalues.ITEMS_MAX - 10  # items of lists whose items have owners; more are refused
@@ -68,7 +69,7 @@ MANY_ERRORS: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", MANY_ERRORS)
+@pytest.mark.parametrize("what", seeds.draw("errors", list(MANY_ERRORS), 3))
 def test_the_first_thousand_errors_are_reported(session: Session, what: str) -> None:
     path, body = MANY_ERRORS[what]
     with at_most(CALLS_FOR_EACH * MANY):
