@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests import builders
-from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
+from tests.lifecycle.hosting.running import Demo
+from tests.suite import waiting
 
 CLUSTER = "/viz/v1/clusters/demo"
-POLL_SECONDS = 0.05  # between two looks, which cost the cluster as much as what is waited for
+SOON = 100
 
 
 def state(demo: Demo) -> dict[str, Any]:
@@ -56,6 +57,29 @@ def records(demo: Demo, first: int = 1) -> list[dict[str, Any]]:
     return found
 
 
+def until_recorded(demo: Demo, true: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Wait until the trace has such a record. What was read is not read again."""
+    first = 1
+
+    def found() -> dict[str, Any] | None:
+        nonlocal first
+        for record in records(demo, first):
+            first = record["seq"] + 1
+            if true(record):
+                return record
+        return None
+
+    return dict(until(found, "a record of the trace"))
+
+
+@contextlib.contextmanager
+def soon(demo: Demo) -> Iterator[None]:
+    """What comes by the clock comes soon: at "max" a cluster at rest is no quicker than any."""
+    control(demo, action="speed", speed=SOON)
+    yield
+    control(demo, action="speed", speed="max")
+
+
 def until_installed(demo: Demo) -> None:
     """Wait until the cluster's own pods run, so that no breakpoint, fault or headline is theirs."""
     until(lambda: "kubeadm-config" in objects(demo, "configmaps", "kube-system"))
@@ -64,13 +88,9 @@ def until_installed(demo: Demo) -> None:
     until(lambda: _ready(objects(demo, "daemonsets", own), "desiredNumberScheduled", "numberReady"))
 
 
-def until(true: Callable[[], Any]) -> Any:
-    """Ask until the answer is true."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not (answer := true()):
-        assert time.monotonic() < deadline, "that did not come"
-        time.sleep(POLL_SECONDS)
-    return answer
+def until(true: Callable[[], Any], what: str = "") -> Any:
+    """Ask until the answer is true, and return it."""
+    return waiting.until(true, what=what)
 
 
 def run(demo: Demo, name: str, replicas: int = 3) -> None:

@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
-from tests.lifecycle.hosting.running import WAIT_SECONDS
-from tests.suite import opened
+from tests.suite import opened, waiting
 
-WAIT_MS = WAIT_SECONDS * 1000
+WAIT_MS = waiting.seconds() * 1000
 expect.set_options(timeout=WAIT_MS)
 ROOMY, COMPACT = (1920, 1080), (1280, 720)
 GATES = (

@@ -11,7 +11,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 NARROW = (360, 740)
 METRICS = "Metrics Server"
 FAILS = "status of 503|ERR_FAILED"

@@ -13,8 +13,6 @@ from tests.browser.feeds import Feeds
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def pod(demo: Demo) -> str:

@@ -12,7 +12,6 @@ from tests.browser.axe import LOOKS, PHONE, dressed, violations
 from tests.browser.sight import Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 BUILT = "How this API server was built"
 
 

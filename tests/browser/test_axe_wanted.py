@@ -17,7 +17,6 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 DESK = (1280, 800)
 CRASHES = {"simulation.lifecycle/crash": "true"}
 CLAIM = {

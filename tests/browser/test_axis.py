@@ -12,8 +12,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def commands(demo: Demo) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Locator, expect
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
+SPEED = 1
 PHONE = (390, 844)
 GUESS = re.compile("^I say node-")
 

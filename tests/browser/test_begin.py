@@ -11,7 +11,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 LOST = "WebSocket connection|status of 50[0-9]"
 STUDENT = "Why does a student get 403?"
 

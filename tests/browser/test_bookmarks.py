@@ -14,7 +14,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 BOOKMARKS = "/viz/v1/clusters/demo/bookmarks"
 
 

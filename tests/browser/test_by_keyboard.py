@@ -10,7 +10,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 TABS_MAX = 80
 NAME = """() => {
   const { ariaLabel, labels, textContent } = document.activeElement;

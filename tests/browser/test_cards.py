@@ -15,7 +15,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 COPY = "In a copy of demo as it was when it was ready."
 NO_EXECUTE = {"key": "broken", "effect": "NoExecute"}
 

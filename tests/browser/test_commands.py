@@ -11,7 +11,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 KEYS = "etcdctl get / --prefix --keys-only"
 
 

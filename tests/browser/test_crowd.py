@@ -9,7 +9,6 @@ from tests.browser import asking
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 PODS = 200
 ELEMENTS_MAX = 2500
 # of functions, while one pod is made and the keys of the timeline are pressed; a page of three

@@ -13,7 +13,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 PHONE = (390, 844)
 LINES_SEEN = 20
 WEB = "sel=object/deployments.apps/default/web"

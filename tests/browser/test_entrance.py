@@ -15,8 +15,6 @@ from tests.browser import asking
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import REAL, Demo, kept_ports
 
-DEMO = ("--speed", "max")
-
 
 @pytest.fixture
 def window(chromium: Browser) -> Iterator[BrowserContext]:
@@ -102,7 +100,7 @@ def test_a_viewer_pauses_what_is_shown_and_not_the_cluster(chromium: Browser, de
 
 
 def test_a_session_that_ended_is_told_in_words(chromium: Browser, tmp_path: Path) -> None:
-    options = (*DEMO, *kept_ports())
+    options = ("--speed", "max", *kept_ports())
     with Demo(tmp_path, *options, driver=REAL) as first:
         sight = Sight(chromium, first.endpoints["page"], expects="WebSocket|ERR_CON|status of 401")
     with Demo(tmp_path, *options, "--new-tokens", driver=REAL):

@@ -15,7 +15,6 @@ from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.js import recorded
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 LARGE = (2560, 1440)
 PHONE = (390, 844)
 TABS_MAX = 120

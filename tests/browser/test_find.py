@@ -11,8 +11,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
-
 
 def test_a_refusal_is_found_by_keyboard_and_seen_where_it_was_refused(
     look: Look, demo: Demo

@@ -14,7 +14,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 # nodes that are drawn as the same in both
 FADED = """(nodes) => nodes.filter((one) => getComputedStyle(one).borderTopStyle === 'dotted')
   .map((one) => one.querySelector('h2').textContent)"""

@@ -10,7 +10,6 @@ from tests.browser import asking
 from tests.browser.sight import Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 MANY = 45  # is a crowd
 STEPS = 10
 

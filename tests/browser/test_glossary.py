@@ -9,7 +9,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 EXEMPT = "The priority level whose requests never wait"
 
 

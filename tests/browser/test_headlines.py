@@ -9,7 +9,6 @@ from tests.browser import asking
 from tests.browser.sight import Look
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 PHONE = (390, 844)
 # names, and numbers with their unit, that stand on two lines though one has room for them
 BROKEN = """() => [...document.querySelectorAll('.inspector h1 .named')].filter((one) => {

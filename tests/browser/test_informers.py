@@ -11,7 +11,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 # which of the two parts of the map the blue line ends at
 _WIRE_ENDS = """(part) => {
   const path = document.querySelector('.wire.live');

@@ -15,7 +15,6 @@ from tests.browser.feeds import Feeds
 from tests.browser.sight import COMPACT, Look
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 PODS = 40
 PATH = "/ws/v1/clusters/demo/trace"
 

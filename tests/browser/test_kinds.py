@@ -14,7 +14,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 PHONE = (390, 844)
 CLAIM = {
     "accessModes": ["ReadWriteOnce"],
@@ -108,11 +107,10 @@ def test_a_controller_with_a_long_name_has_room_for_it_and_for_its_caches(
         },
     )
 
-    def synced() -> int:
-        works = (record for record in asking.records(demo) if record["kind"] == "work")
-        return next((work["seq"] for work in works if work["component"] == name), 0)
-
-    seq = asking.until(synced)
+    with asking.soon(demo):
+        seq = asking.until_recorded(
+            demo, lambda one: one["kind"] == "work" and one["component"] == name
+        )["seq"]
     cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"
     for size in (COMPACT, ROOMY):
         sight = look(size, query=f"h={seq}&theme=light&lang=en")
@@ -155,7 +153,8 @@ def test_an_autoscaler_says_what_it_cannot_measure_and_leads_to_its_target(
             "metrics": [{"type": "Resource", "resource": cpu}],
         },
     )
-    asking.until(lambda: status(demo, "horizontalpodautoscalers", "web").get("conditions"))
+    with asking.soon(demo):
+        asking.until(lambda: status(demo, "horizontalpodautoscalers", "web").get("conditions"))
     key = chosen("horizontalpodautoscalers.autoscaling", "web")
     sight = look(COMPACT, query=f"{key}&theme=light&lang=en")
     board = board_of(sight, "HorizontalPodAutoscaler web")

@@ -12,7 +12,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 SIZES = (ROOMY, (1366, 768), COMPACT)
 THEMES = ("light", "dark", "projector")
 LANGUAGES = ("en", "zh")

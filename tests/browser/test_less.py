@@ -12,14 +12,14 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 BUILT = "How this API server was built"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def pod(demo: Demo) -> None:
     asking.run(demo, "web", 1)
-    asking.until(lambda: any(lease(record) for record in asking.records(demo)))
+    with asking.soon(demo):
+        asking.until_recorded(demo, lease)
     asking.control(demo, action="pause")
 
 

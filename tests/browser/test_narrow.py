@@ -9,7 +9,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 # the last name stands at the last line of the plot
 NAMES_BESIDE_LANES = """() => {
   const line = [...document.querySelectorAll('.plot .laneline')].at(-1).getBoundingClientRect();

@@ -14,7 +14,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 WEB = "sel=object/deployments.apps/default/web"
 NODE = "sel=node/node-2"
 

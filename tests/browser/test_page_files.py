@@ -11,6 +11,7 @@ from tests.browser import asking
 from tests.browser.sight import Look, Sight, start_chromium
 from tests.lifecycle.hosting.running import Demo
 
+SPEED = 1
 WIRE_MAX = 200 * 1024  # bytes of all that the first picture takes, with their heads
 JOINED = "/static/joined/js"
 ICON = "/static/mark.svg"

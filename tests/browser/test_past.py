@@ -11,8 +11,6 @@ from tests.browser import asking
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def nginx(demo: Demo) -> None:

@@ -10,7 +10,7 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
-DEMO = ("--speed", "max", "--nodes", "2")
+DEMO = ("--nodes", "2")
 PATIENTLY = f"--timeout={WAIT_SECONDS}s"
 AT_PREEMPTION = {"id": "bp-preempt", "kind": "schedule", "phase": "preempt"}
 

@@ -15,6 +15,7 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import PATIENTLY, Kubectl
 from tests.lifecycle.hosting.running import Demo
 
+SPEED = 1
 ADMISSION = "admissionregistration.k8s.io"
 EXPRESSION = "object.spec.replicas <= 5"
 POLICY = {

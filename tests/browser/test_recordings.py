@@ -15,7 +15,6 @@ from tests.browser import asking
 from tests.browser.sight import Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 REFUSED = "status of 400"  # Chromium itself notes the server's refusal of a bad file
 
 

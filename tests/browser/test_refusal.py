@@ -11,7 +11,7 @@ from tests.browser import asking
 from tests.browser.sight import COMPACT, Look
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "10")
+SPEED = 10
 MESSAGE = (
     'deployments.apps is forbidden: User "student" cannot create resource "deployments" in API '
     'group "apps" in the namespace "default"'

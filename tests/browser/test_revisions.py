@@ -12,7 +12,6 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 CHOSEN = "sel=object/deployments.apps/default/web"
 PHONE = (390, 844)
 

@@ -17,7 +17,6 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 REPLICAS, LEAST, MOST = 6, 5, 8  # 25 % of 6: up to 2, down to 1
 CHOSEN = "sel=object/deployments.apps/default/web"
 LOOKS = 3

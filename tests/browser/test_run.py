@@ -10,7 +10,7 @@ from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, Look
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max", "--kubernetes-version", "1.13")
+DEMO = ("--kubernetes-version", "1.13")
 STEPS = (
     "NewKubectlCommand", "NewMatchVersionFlags", "NewFactory", "NewCmdRun", "Complete", "Run",
     "GeneratorFn", "createGeneratedObject", "Generate", "ToRESTMapper", "Helper.Create", "PrintObj",

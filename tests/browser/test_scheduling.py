@@ -15,7 +15,6 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 NODES = ["node-1", "node-2", "node-3"]
 
 

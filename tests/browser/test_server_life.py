@@ -13,8 +13,6 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
-
 
 @pytest.fixture(scope="module")
 def kubectl(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:

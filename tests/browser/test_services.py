@@ -16,7 +16,6 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "max")
 LINE_PIXELS = 30  # at most
 
 

@@ -17,7 +17,7 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import WAIT_SECONDS, Demo
 
-DEMO = ("--speed", "10")
+SPEED = 10
 STEPS_MAX = 100  # hops of others may come between
 
 

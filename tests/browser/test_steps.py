@@ -10,7 +10,6 @@ from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
 REQUEST = "POST /api/v1/namespaces/default/pods"
-DEMO = ("--speed", "max")
 
 
 @pytest.fixture(scope="module", autouse=True)

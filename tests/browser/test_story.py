@@ -13,7 +13,7 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "10")
+SPEED = 10
 # from now on, each time the page is drawn: the request shown, its gates, and the objects there are
 WATCH = """() => {
   window.drawn = [];

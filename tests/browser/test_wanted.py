@@ -14,7 +14,7 @@ from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import Kubectl
 from tests.lifecycle.hosting.running import Demo
 
-DEMO = ("--speed", "10")
+SPEED = 10
 CLAIM = {
     "apiVersion": "v1",
     "kind": "PersistentVolumeClaim",
