@@ -9,11 +9,13 @@ import functools
 import subprocess
 
 from tests.browser.sight import Sight
+from tests.suite import seeds
 from tests.tidy import sources
 
 PHONE = (390, 844)
 INSTALLED = "tests/js/node_modules/.installed"
 LOOKS = (("light", "en"), ("dark", "zh"), ("projector", "en"))
+LOOKS_DRAWN = 1  # of each moment; `make test-long` sees all of them
 # without a selector for each element, which nobody reads, and without fetching the style sheets
 # again, which no rule that is on looks at
 VIOLATIONS = """() => axe.run(document, {
@@ -36,6 +38,11 @@ def program() -> str:
     if not file.is_file():
         subprocess.run(["make", "--silent", INSTALLED], cwd=sources.ROOT, check=True)
     return file.read_text()
+
+
+def looks_of(moment: str) -> list[tuple[str, str]]:
+    """As what a moment is looked at in this run."""
+    return seeds.draw(f"axe {moment}", LOOKS, LOOKS_DRAWN)
 
 
 def violations(sight: Sight, dress: tuple[str, str]) -> list[str]:

@@ -1,4 +1,5 @@
-"""axe-core finds nothing amiss with what the page shows, in each theme and language."""
+"""axe-core finds nothing amiss with what the page shows, in each theme and language: each moment
+in one look of the day, in the long suite in all."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import asking
-from tests.browser.axe import LOOKS, PHONE, dressed, violations
+from tests.browser.axe import LOOKS, PHONE, dressed, looks_of, violations
 from tests.browser.sight import Look, Sight
 from tests.lifecycle.hosting.running import Demo
 
@@ -35,7 +36,7 @@ def test_nothing_is_amiss_in_any_state_theme_or_language(look: Look) -> None:
     wrong: list[str] = []
     for moment, go in MOMENTS.items():
         go(sight)
-        for dress in LOOKS:
+        for dress in looks_of(moment):
             found = violations(sight, dress)
             wrong += [f"{moment}, {' '.join(dress)}: {one}" for one in found]
         dressed(sight, LOOKS[0])

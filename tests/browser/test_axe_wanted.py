@@ -1,5 +1,6 @@
 """axe-core finds nothing amiss where something is not as wanted, moves, or is compared: on a desk
-and on a phone, in each theme and language."""
+and on a phone, in each theme and language: each moment in one look of the day,
+in the long suite in all."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests import builders
 from tests.browser import asking
-from tests.browser.axe import LOOKS, PHONE, violations
+from tests.browser.axe import PHONE, looks_of, violations
 from tests.browser.sight import Look
 from tests.conformance import kubectl as kubectls
 from tests.conformance.kubectl import PATIENTLY, Kubectl
@@ -85,7 +86,7 @@ def test_nothing_is_amiss_where_something_fails_waits_or_is_compared(
     for moment, (query, part, text) in moments.items():
         sight = look(size, query=f"theme=light&lang=en&{query}")
         expect(sight.page.locator(part).first).to_contain_text(text)
-        for dress in LOOKS:
+        for dress in looks_of(f"{moment} {size[0]}"):
             found = violations(sight, dress)
             wrong += [f"{moment}, {' '.join(dress)}: {one}" for one in found]
         sight.close()  # ten that go on drawing would take as much as all that is looked for

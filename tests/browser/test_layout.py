@@ -1,4 +1,7 @@
-"""The page fits its window, can be read and operated, in each size, theme and language."""
+"""The page fits its window, can be read and operated, in each size, theme and language.
+
+Each moment is looked at in two sizes and languages of the day, in the long suite in all.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,13 @@ from playwright.sync_api import expect
 from tests.browser import asking, measures
 from tests.browser.sight import COMPACT, ROOMY, Look, Sight
 from tests.lifecycle.hosting.running import Demo
+from tests.suite import seeds
 
 SIZES = (ROOMY, (1366, 768), COMPACT)
 THEMES = ("light", "dark", "projector")
 LANGUAGES = ("en", "zh")
+LOOKS = [(language, size) for language in LANGUAGES for size in SIZES]
+LOOKS_DRAWN = 2  # of each moment in a theme; `make test-long` sees all of them
 ACTIVE = {"button", "link", "textbox", "combobox", "slider", "tab", "checkbox", "option"}
 
 
@@ -39,16 +45,15 @@ def test_nothing_overlaps_is_cut_or_hard_to_read(look: Look, theme: str) -> None
     sight = look(query=f"theme={theme}&lang=en")
     for moment, go in MOMENTS.items():
         go(sight)
-        for language in LANGUAGES:
-            for width, height in SIZES:
-                sight.page.set_viewport_size({"width": width, "height": height})
-                sight.settle()
-                # colours have no language
-                asked = [measures.LAYOUT, *[measures.CONTRAST] * (language == LANGUAGES[0])]
-                for measure in asked:
-                    found = sight.page.evaluate(measure)
-                    wrong += [f"{language} {width}x{height}, {moment}: {one}" for one in found]
-            other_language(sight)
+        for language, (width, height) in seeds.draw(f"layout {theme} {moment}", LOOKS, LOOKS_DRAWN):
+            speak(sight, language)
+            sight.page.set_viewport_size({"width": width, "height": height})
+            sight.settle()
+            for measure in (measures.LAYOUT, measures.CONTRAST):
+                found = sight.page.evaluate(measure)
+                wrong += [f"{language} {width}x{height}, {moment}: {one}" for one in found]
+        speak(sight, "en")
+        sight.page.set_viewport_size({"width": COMPACT[0], "height": COMPACT[1]})
     assert not wrong, "\n".join(["", *wrong])
 
 
@@ -60,8 +65,10 @@ def test_what_can_be_pressed_is_not_too_small(look: Look, size: tuple[int, int])
         assert sight.page.evaluate(measures.TARGETS) == [], moment
 
 
-def other_language(sight: Sight) -> None:
+def speak(sight: Sight, language: str) -> None:
     before = sight.page.evaluate("document.documentElement.lang")
+    if before.startswith(language):
+        return
     button = sight.page.locator(
         "#bar button[aria-label*='中文'], #bar button[aria-label*='English']"
     )
