@@ -38,8 +38,9 @@ def get(demo: Demo, path: str) -> dict[str, Any]:
     return answer
 
 
-def until(found: Callable[[], Any]) -> Any:
-    return waiting.until(found, every=0.1)  # to ask takes as long as a slice of what is waited for
+def until(what: str, found: Callable[[], Any]) -> Any:
+    """To ask takes as long as a slice of what is waited for."""
+    return waiting.until(found, what=what, every=0.1)
 
 
 def forks(demo: Demo) -> list[dict[str, Any]]:
@@ -56,7 +57,7 @@ def made(demo: Demo, **wanted: Any) -> dict[str, Any]:
         assert now["state"] != "failed", now
         return now if now["state"] == "ready" else None
 
-    return dict(until(ready))
+    return dict(until("the fork is ready", ready))
 
 
 def control(demo: Demo, cluster: str, action: str, **more: Any) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         admin("create", "deployment", "one", "--image=nginx")
         admin("rollout", "status", "deployment/one", PATIENTLY)
         begun = control(demo, "demo", "speed", speed=20)["now"]
-        until(lambda: get(demo, "demo")["now"] > begun + 12 * SECOND)
+        until("twelve seconds pass", lambda: get(demo, "demo")["now"] > begun + 12 * SECOND)
         control(demo, "demo", "pause")
         yield demo
 
@@ -151,7 +152,7 @@ def test_an_exact_fork_that_is_not_changed_goes_on_as_its_cluster_did(demo: Demo
     assert (fork["how"], fork["why"]) == ("rerun", "")
     control(demo, fork["name"], "resume")
     end = fork["t"] + 10 * SECOND
-    until(lambda: get(demo, fork["name"])["now"] > end)
+    until("ten seconds pass in the fork", lambda: get(demo, fork["name"])["now"] > end)
     control(demo, fork["name"], "pause")
     ours = after(demo, fork["name"], fork["seq"], end, shift=1)  # of the record of the resume
     assert ours == after(demo, "demo", fork["seq"], end)
@@ -183,7 +184,8 @@ def test_a_taint_sends_the_pod_to_another_node_and_the_comparison_names_it(demo:
     _, answer = call(demo, "POST", f"{fork['name']}/apply?server-side=true", node)
     assert answer["results"][0]["code"] == 200
     control(demo, fork["name"], "resume")
-    until(lambda: get(demo, fork["name"])["now"] > fork["t"] + 3 * SECOND)
+    later = fork["t"] + 3 * SECOND
+    until("three seconds pass in the fork", lambda: get(demo, fork["name"])["now"] > later)
     control(demo, fork["name"], "pause")
     compared = get(demo, f"{fork['name']}/comparison")
     first = compared["first"]
@@ -207,7 +209,7 @@ def test_a_fork_of_a_cluster_that_is_starting_starts_to_the_end(demo: Demo) -> N
     assert (fork["how"], get(demo, fork["name"])["ready"]) == ("rerun", False)
     control(demo, fork["name"], "speed", speed="max")
     control(demo, fork["name"], "resume")
-    until(lambda: get(demo, fork["name"])["ready"])
+    until("the fork has started", lambda: get(demo, fork["name"])["ready"])
 
 
 def test_a_fork_that_is_being_made_can_be_removed(demo: Demo) -> None:
@@ -299,7 +301,7 @@ def test_five_are_kept_and_only_forks_are_removed(demo: Demo) -> None:
         400,
         {"detail": "there are 5 forks already: remove one first"},
     )
-    until(lambda: {fork["state"] for fork in forks(demo)} == {"ready"})
+    until("all are ready", lambda: {fork["state"] for fork in forks(demo)} == {"ready"})
     assert call(demo, "POST", f"{names[0]}/forks", {"seq": 5}) == (
         400,
         {"detail": f'"{names[0]}" is a fork itself: fork "demo"'},
@@ -366,7 +368,7 @@ def test_a_copy_is_forked_exactly_and_its_forks_end_with_it(demo: Demo) -> None:
         [one] = get(demo, f"{copy}/forks")["forks"]
         return dict(one) if one["state"] == "ready" else None
 
-    one = until(ready)
+    one = until("the fork of the copy is ready", ready)
     assert (one["how"], one["why"]) == ("rerun", "")
     assert get(demo, f"{one['name']}/comparison")["differences"] == []
 
@@ -385,7 +387,7 @@ def test_whoever_follows_a_fork_is_sent_away_when_it_is_removed(demo: Demo) -> N
     assert call(demo, "DELETE", fork["name"]) == (204, {})
     feed.close_code()
     feed.close()
-    until(lambda: rows(demo) == {"demo"})
+    until("the store has no fork", lambda: rows(demo) == {"demo"})
 
 
 def test_a_backup_holds_the_cluster_and_no_fork(demo: Demo, tmp_path: Path) -> None:
@@ -395,7 +397,7 @@ def test_a_backup_holds_the_cluster_and_no_fork(demo: Demo, tmp_path: Path) -> N
     assert backup.restore(file, tmp_path / "again") == clusters
     with Demo(tmp_path / "again", driver=REAL) as again:
         assert forks(again) == []
-        until(lambda: rows(again) == {"demo"})
+        until("the store has no fork", lambda: rows(again) == {"demo"})
 
 
 def test_a_fork_in_the_middle_of_a_held_request_serves_it_to_its_end(
@@ -407,13 +409,13 @@ def test_a_fork_in_the_middle_of_a_held_request_serves_it_to_its_end(
     control(demo, "demo", "breakpoint", set=[holds])
     control(demo, "demo", "resume")
     waits = Kubectl(kubectls.newest(), demo.data_dir, tmp_path).open("create", "cm", "held")
-    held = until(lambda: get(demo, "demo")["held"])
+    held = until("the request is held", lambda: get(demo, "demo")["held"])
     fork = made(demo, seq=get(demo, "demo")["seq"])
     name = fork["name"]
     assert (fork["how"], fork["why"], get(demo, name)["held"]) == ("rerun", "", held)
     control(demo, name, "breakpoint", set=[])
     control(demo, name, "resume")
-    until(lambda: key in get(demo, f"{name}/objects?prefix={key}")["objects"])
+    until("it is made", lambda: key in get(demo, f"{name}/objects?prefix={key}")["objects"])
     assert get(demo, f"demo/objects?prefix={key}")["objects"] == {}
     control(demo, "demo", "breakpoint", set=[])
     control(demo, "demo", "resume")
@@ -430,27 +432,27 @@ def test_forks_end_with_their_worker_and_later_ones_begin_where_the_next_did(
         worker = demo.endpoints["worker_pid"]
         os.kill(worker, signal.SIGKILL)
         assert wait_for_end(worker)
-        until(lambda: call(demo, "GET", "demo")[1].get("ready"))
+        until("the cluster is ready", lambda: call(demo, "GET", "demo")[1].get("ready"))
         assert forks(demo) == []
         assert call(demo, "GET", fork["name"])[0] == 404
-        until(lambda: rows(demo) == {"demo"})
+        until("the store has no fork", lambda: rows(demo) == {"demo"})
         older, newer = made(demo, seq=before), made(demo, seq=get(demo, "demo")["seq"])
         assert (older["how"], older["seq"]) == ("objects", before)
         assert "lies before the last start of the worker" in older["why"]
         assert (newer["how"], newer["why"]) == ("rerun", "")
         for one in (older, newer):
             control(demo, one["name"], "resume")
-            until(functools.partial(is_ready, demo, one["name"]))
+            until("the fork has started", functools.partial(is_ready, demo, one["name"]))
         assert len(forks(demo)) == 2
         control(demo, "demo", "reset")
-        until(lambda: call(demo, "GET", "demo/forks")[1].get("forks") == [])
+        until("no fork is left", lambda: call(demo, "GET", "demo/forks")[1].get("forks") == [])
 
 
 def test_a_token_is_shown_again_and_kept_nowhere(tmp_path: Path) -> None:
     """As fast as it goes, and in one process."""
     given = ("--nodes", "1", "--speed", "max", "--single-process")
     with Demo(tmp_path / "data", *given, driver=REAL) as demo:
-        until(lambda: call(demo, "GET", "demo")[1].get("ready"))
+        until("the cluster is ready", lambda: call(demo, "GET", "demo")[1].get("ready"))
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "t"}}
         assert call(demo, "POST", "demo/apply?as=token-user", pod)[1]["results"][0]["code"] != 401
         assert demo.get("/api/v1/pods", Authorization="Bearer planted").status == 401

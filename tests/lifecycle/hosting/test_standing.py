@@ -31,18 +31,18 @@ def test_pause_speed_and_breakpoints_outlive_the_worker_and_the_demo(tmp_path: P
         said = "demo: the cluster is as it was when it ended: speed 2, 1 breakpoint\n"
         assert demo.error_line() == said
         # the command line was heard by the first worker
-        until(lambda: stands(demo) == ("run", 2.0, [REFUSED]))
+        until("it stands as it stood", lambda: stands(demo) == ("run", 2.0, [REFUSED]))
         control(demo, "demo", "pause")
     with Demo(tmp_path, "--nodes", "1", driver=REAL) as demo:
         said = "demo: the cluster is as it was when it ended: paused, speed 2, 1 breakpoint\n"
         assert demo.error_line() == said
-        until(lambda: stands(demo) == ("paused", 2.0, [REFUSED]))
+        until("it stands as it stood", lambda: stands(demo) == ("paused", 2.0, [REFUSED]))
         begun = get(demo, "demo")["now"]
         assert get(demo, "demo")["now"] == begun
         control(demo, "demo", "resume")
-        until(lambda: get(demo, "demo")["now"] > begun + 1_000_000)
+        until("a second passes", lambda: get(demo, "demo")["now"] > begun + 1_000_000)
     with Demo(tmp_path, "--nodes", "1", "--speed", "5", driver=REAL) as demo:
-        until(lambda: stands(demo) == ("run", 5.0, [REFUSED]))
+        until("it stands as it stood", lambda: stands(demo) == ("run", 5.0, [REFUSED]))
 
 
 @pytest.mark.parametrize(
