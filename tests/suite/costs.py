@@ -81,11 +81,11 @@ def _counting_ends(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _counting_boots(boot: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(boot)
-    def counting(session: Any) -> Any:
+    def counting(session: Any, *arguments: Any, **options: Any) -> Any:
         opened.note(opened.CLUSTERS, session)
         began = time.process_time()
         try:
-            return boot(session)
+            return boot(session, *arguments, **options)
         finally:
             SPENT[BOOTS] += time.process_time() - began
 
@@ -95,7 +95,8 @@ def _counting_boots(boot: Callable[..., Any]) -> Callable[..., Any]:
 def pytest_configure() -> None:
     for name in ("poll", "wait", "communicate", "__exit__"):
         setattr(subprocess.Popen, name, _counting_ends(getattr(subprocess.Popen, name)))
-    scripted.Session._open = _counting_boots(scripted.Session._open)  # type: ignore[method-assign]
+    for name in ("__init__", "restart"):
+        setattr(scripted.Session, name, _counting_boots(getattr(scripted.Session, name)))
 
 
 def pytest_collection_finish() -> None:
