@@ -1,7 +1,8 @@
 """Twelve moments of recorded runs look as they did, in each theme, language and width.
 
 The pictures are in tests/golden/page, one file for a moment and a width: light, dark and projector
-below each other, English beside Chinese. `--rewrite-pictures` makes them anew; look at them first.
+below each other, English beside Chinese. Each run compares two of the six, drawn by the day, the
+long suite all. `--rewrite-pictures` makes them anew; look at them first.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.browser.pictures import Picture
 from tests.browser.sight import Sight
 from tests.js import recorded
 from tests.lifecycle.hosting.running import REAL, Demo
+from tests.suite import seeds
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "page"
 Size = tuple[int, int]
@@ -30,6 +32,7 @@ SIZES: tuple[Size, ...] = ((390, 2000), (1280, 800), (1920, 1080))  # of the col
 THEMES = ("light", "dark", "projector")
 LANGUAGES = ("en", "zh")
 DRESSES = [(theme, language) for theme in THEMES for language in LANGUAGES]
+DRESSES_DRAWN = 2  # of each moment and size; `make test-long` sees all of them
 Tiles = dict[tuple[str, str], Picture]
 # the same on every machine; tests/setup installs them
 FONTS = """:root {
@@ -174,13 +177,17 @@ def test_a_moment_looks_as_it_did(
         sized(window, size)
         file = GOLDEN / f"{name}-{size[0]}.png"
         rewrites = pytestconfig.getoption("rewrite_pictures")
-        golden = {} if rewrites else tiles_of(file, size)
-        sheet = {dress: seen(window, size, *dress, golden.get(dress)) for dress in DRESSES}
-        lines = [[sheet[theme, language] for language in LANGUAGES] for theme in THEMES]
         if rewrites:
+            sheet = {dress: seen(window, size, *dress) for dress in DRESSES}
+            lines = [[sheet[theme, language] for language in LANGUAGES] for theme in THEMES]
             pictures.write(file, pictures.joined(lines))
-        pictures.write(tmp_path / file.name, pictures.joined(lines))
-        wrong += differences(file.name, sheet, golden or sheet)
+            continue
+        golden = tiles_of(file, size)
+        drawn = seeds.draw(f"picture {file.stem}", DRESSES, DRESSES_DRAWN)
+        taken = {dress: seen(window, size, *dress, golden[dress]) for dress in drawn}
+        for dress, picture in taken.items():
+            pictures.write(tmp_path / f"{file.stem}-{'-'.join(dress)}.png", picture)
+        wrong += differences(file.name, taken, golden)
     assert not wrong, "\n".join([f"with the fonts of tests/setup; see {tmp_path}", *wrong])
 
 
@@ -190,10 +197,10 @@ def tiles_of(file: Path, size: Size) -> Tiles:
     return dict(zip(DRESSES, (tile for line in lines for tile in line), strict=True))
 
 
-def differences(name: str, sheet: Tiles, golden: Tiles) -> list[str]:
+def differences(name: str, taken: Tiles, golden: Tiles) -> list[str]:
     return [
         f"{name}, {' '.join(dress)}: {cells} cells are not as they were"
-        for dress, one in sheet.items()
+        for dress, one in taken.items()
         if (cells := pictures.differing(one, golden[dress])) > CELLS_MAX
     ]
 
