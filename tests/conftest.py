@@ -13,8 +13,8 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 pytest_plugins = (
-    "tests.suite.sizes", "tests.suite.costs", "tests.suite.evidence", "tests.suite.lanes",
-    "tests.suite.outcome",
+    "tests.suite.sizes", "tests.suite.seeds", "tests.suite.costs", "tests.suite.evidence",
+    "tests.suite.lanes", "tests.suite.outcome",
 )  # fmt: skip
 
 SECONDS_MAX = 900  # then it hangs: a machine that is ten times slower is done before

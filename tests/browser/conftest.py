@@ -22,10 +22,11 @@ QUICK = "max"
 # not for the whole session: while it runs, no other test can have a loop of its own
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
-    running = sync_playwright().start()
-    yield running
-    with costs.reaping(costs.BROWSER):
-        running.stop()
+    with costs.adopting(costs.BROWSER, "chrom"):
+        running = sync_playwright().start()
+        yield running
+        with costs.reaping(costs.BROWSER):
+            running.stop()
 
 
 @pytest.fixture(scope="package")

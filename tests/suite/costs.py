@@ -9,6 +9,7 @@ else runs here meanwhile: only so can they be held to a budget (`tests/suite/__m
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import os
 import resource
@@ -17,6 +18,7 @@ import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ MEASURED_EVERY = 5.0  # seconds between two measurements of the machine
 
 SPENT: defaultdict[str, float] = defaultdict(float)
 WORK: list[float] = []  # what the fixed work took, each time
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _ALL = "tests/suite/costs"
 _TOLD: list[dict[str, Any]] = []  # by each process of this run
 
@@ -58,6 +61,33 @@ def reaping(kind: str) -> Iterator[None]:
     finally:
         _Depth.within = False
         SPENT[kind] += _children_seconds() - before
+
+
+@contextlib.contextmanager
+def adopting(kind: str, program: str) -> Iterator[None]:
+    """Processes of a program that outlive who started them become this one's children meanwhile,
+    and are waited for at the end: a browser does not wait for those that draw."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    prctl(_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        with reaping(kind):
+            for pid in _children(program):
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+        prctl(_SUBREAPER, 0, 0, 0, 0)
+
+
+def _children(program: str) -> list[int]:
+    """Those of this process that run a program, or have ended as such."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name, _, fields = (folder / "stat").read_text().partition("(")[2].rpartition(")")
+            if name.startswith(program) and int(fields.split()[1]) == os.getpid():
+                found.append(int(folder.name))
+    return found
 
 
 def _kind_of(arguments: Any) -> str:

@@ -26,6 +26,11 @@ def seed() -> int:
     return int(os.environ[_VARIABLE])
 
 
+def pytest_configure() -> None:
+    """Before any worker starts, so that all of them draw the same."""
+    seed()
+
+
 def draw(what: str, rows: Sequence[T], count: int) -> list[T]:
     """So many of the rows, in their order; all of them in the long suite.
 

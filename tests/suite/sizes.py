@@ -25,9 +25,21 @@ CORE = (
     "apiserver_app/handlers", "apiserver_app/http", "apiserver_app/machinery",
     "apiserver_app/registry", "apiserver_app/test_gates.py", "apiserver_app/test_life.py",
     "apiserver_app/test_pipeline.py", "apiserver_app/test_startup.py",
-    "controllers_app/controllers", "controllers_app/kubelet", "controllers_app/runtime",
-    "controllers_app/scheduler", "controllers_app/test_consumers.py",
-    "lifecycle/cluster", "lifecycle/trace", "sim",
+    "controllers_app/controllers/test_daemonset.py",
+    "controllers_app/controllers/test_deployment.py",
+    "controllers_app/controllers/test_endpoints.py",
+    "controllers_app/controllers/test_garbagecollector.py",
+    "controllers_app/controllers/test_job.py",
+    "controllers_app/controllers/test_namespaces.py",
+    "controllers_app/controllers/test_nodes.py",
+    "controllers_app/controllers/test_podstate.py",
+    "controllers_app/controllers/test_registration.py",
+    "controllers_app/controllers/test_replicaset.py",
+    "controllers_app/kubelet", "controllers_app/runtime", "controllers_app/scheduler",
+    "controllers_app/test_consumers.py", "lifecycle/cluster",
+    "lifecycle/trace/test_recorder.py", "lifecycle/trace/test_storage.py",
+    "lifecycle/trace/test_story.py",
+    "sim/test_determinism.py", "sim/test_start.py", "sim/test_steps.py", "sim/test_story.py",
 )  # fmt: skip
 
 
@@ -54,6 +66,15 @@ def is_core(path: PurePath) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     text = "long(why): left to `make test-long`; says what of it `make test` keeps"
     config.addinivalue_line("markers", text)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """What is not of the core is not even imported for it; None leaves it to pytest."""
+    if size() != SMALL or not collection_path.is_relative_to(TESTS):
+        return None
+    within = collection_path.relative_to(TESTS)
+    leads_there = any(PurePath(part).is_relative_to(within) for part in CORE)
+    return None if leads_there or is_core(collection_path) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
