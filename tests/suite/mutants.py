@@ -30,7 +30,7 @@ from tests.suite import mutations, seeds, sizes
 ROOT = Path(__file__).resolve().parents[2]
 FOUND_FILE = ROOT / ".suite" / "mutants.jsonl"
 COUNT = 100
-MINUTES_MAX = 20  # of one step for one mutant: what hangs is found, too
+MINUTES_MAX = 10  # of one step for one mutant: what hangs is found, too
 ROOMS = {
     "core": (
         "apiserver_app/admission", "apiserver_app/auth", "apiserver_app/etcd",

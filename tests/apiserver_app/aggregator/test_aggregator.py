@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver_app.flags import Flags
+from apiserver_app.machinery.errors import ApiError
 from lifecycle import catalog
 from lifecycle.hosting.scripted import Answer, Session
 from tests.apiserver_app.cluster import MERGE, header, server_session, started_session
@@ -292,3 +293,25 @@ def test_the_availability_of_a_server_is_told_as_work_with_its_causes(session: S
         if record["kind"] == "done" and record["span"] in spans
     ]
     assert said[-1] == "Passed: all checks passed"
+
+
+def test_what_an_aggregated_server_refuses_reaches_a_client_of_the_cluster_in_its_words(
+    session: Session,
+) -> None:
+    raised: list[ApiError] = []
+
+    async def ask() -> None:
+        client = session.cluster.clients.loopback()
+        try:
+            await client.fetch("metrics.k8s.io/v1beta1", "pods", "default", name="nope")
+        except ApiError as error:
+            raised.append(error)
+
+    session.wait(30)
+    session.cluster.kernel.spawn("test", ask())
+    session.settle()
+
+    said = session.request("GET", f"{METRICS}/namespaces/default/pods/nope").json()
+    [error] = raised
+    assert (error.code, error.reason, error.message) == (404, "NotFound", said["message"])
+    assert "nope" in error.message

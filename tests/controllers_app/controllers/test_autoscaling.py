@@ -151,6 +151,24 @@ def test_without_a_metrics_server_it_says_what_it_cannot_get(plain: Session) -> 
     assert found["currentMetrics"] == [{"type": ""}]  # as the real one writes what it could not get
 
 
+def test_what_the_api_server_refuses_is_told_in_its_words(measured: Session) -> None:
+    name = "system:controller:horizontal-pod-autoscaler"
+    path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}"
+    role = measured.request("GET", path).json()
+    role["rules"] = [rule for rule in role["rules"] if "metrics.k8s.io" not in rule["apiGroups"]]
+    assert measured.request("PUT", path, role).status == 200
+    deploy(measured)
+    autoscale(measured)
+    measured.wait(20)
+
+    _, _, message = conditions(measured)["ScalingActive"]
+    assert message.endswith(
+        "pods.metrics.k8s.io is forbidden: User "
+        '"system:serviceaccount:kube-system:horizontal-pod-autoscaler" cannot list resource "pods" '
+        'in API group "metrics.k8s.io" in the namespace "default"'
+    )
+
+
 def test_it_goes_up_with_what_is_used_and_down_after_five_minutes(measured: Session) -> None:
     deploy(measured, notes={"cpu-millis": "20"})
     autoscale(measured)
