@@ -24,10 +24,7 @@ def test_a_resource_knows_the_root_of_its_group_version() -> None:
 
 
 def test_what_is_put_at_a_path_is_put_into_a_copy_of_all_that_leads_there() -> None:
-    pod: meta.Object = {
-        "metadata": {"labels": {"app": "web"}},
-        "spec": {"nodeName": "node-1"},
-    }
+    pod: meta.Object = {"metadata": {"labels": {"app": "web"}}, "spec": {"nodeName": "node-1"}}
 
     changed = meta.with_path(pod, ("metadata", "labels", "tier"), "front")
 
