@@ -204,6 +204,20 @@ def test_scaling_a_settled_deployment_scales_its_one_replica_set(lab: Lab) -> No
     )
 
 
+def test_scaling_to_nothing_in_the_middle_of_a_rollout_leaves_nothing_at_once(lab: Lab) -> None:
+    lab.create("deployments.apps", deployment("web", 5))
+    lab.start_pods()
+    set_image(lab, "nginx:2")
+    assert sum(sets(lab).values()) == 7 and 0 not in sets(lab).values()
+
+    told = len(lab.events("Deployment"))
+    lab.patch("deployments.apps", "web", {"spec": {"replicas": 0}})
+
+    assert set(sets(lab).values()) == {0}
+    words = [text.rpartition(" to ")[2] for _, text, *_ in lab.events("Deployment")[told:]]
+    assert words == ["0", "0"]
+
+
 def test_scaling_in_the_middle_of_a_rollout_is_shared_in_proportion(lab: Lab) -> None:
     lab.add_node("node-1")
     rolling = {"maxSurge": 3, "maxUnavailable": 2}

@@ -36,6 +36,16 @@ def test_a_replica_set_has_one_replica_and_counts_none_yet() -> None:
     assert obj["status"] == {"replicas": 0}
 
 
+def test_a_replica_set_wants_no_number_below_zero() -> None:
+    obj = workload("ReplicaSet", replicas=-1, minReadySeconds=-2)
+
+    told = "Invalid value: -{}: must be greater than or equal to 0"
+    assert strategies.create_errors("replicasets.apps", obj) == [
+        f"spec.replicas: {told.format(1)}",
+        f"spec.minReadySeconds: {told.format(2)}",
+    ]
+
+
 def test_a_replica_set_reports_no_more_ready_than_it_has() -> None:
     old = strategies.created("replicasets.apps", workload("ReplicaSet"))
     new = {**old, "status": {"replicas": 1, "readyReplicas": 2}}
