@@ -41,3 +41,12 @@ def test_what_leads_to_a_path_is_made_where_it_is_not_there() -> None:
 def test_no_annotations_are_none_whatever_stands_there(metadata: dict[str, object]) -> None:
     assert meta.annotations_of({"metadata": metadata}) == {}
     assert meta.annotations_of({"metadata": {"annotations": {"a": "b"}}}) == {"a": "b"}
+
+
+def test_what_is_taken_from_a_path_is_missing_in_a_copy_and_nothing_else_is() -> None:
+    pod: meta.Object = {"metadata": {"labels": {"app": "web"}, "name": "web"}}
+
+    assert meta.without_path(pod, ("metadata", "labels")) == {"metadata": {"name": "web"}}
+    assert pod["metadata"]["labels"] == {"app": "web"}
+    for absent in (("metadata", "annotations"), ("spec", "nodeName"), ("metadata", "name", "x")):
+        assert meta.without_path(pod, absent) is pod

@@ -34,7 +34,6 @@ def test_the_controller_manager_has_a_service_account_for_each_controller() -> N
 
 
 def test_the_scheduler_leads_before_it_works() -> None:
-    assert {
-        "--kubeconfig=/etc/kubernetes/scheduler.conf",
-        "--leader-elect=true",
-    } <= set(commands()["kube-scheduler"])
+    assert {"--kubeconfig=/etc/kubernetes/scheduler.conf", "--leader-elect=true"} <= set(
+        commands()["kube-scheduler"]
+    )

@@ -231,3 +231,12 @@ def test_a_pod_template_is_defaulted_and_checked() -> None:
     assert strategies.create_errors(
         "podtemplates", {**obj, "template": {"spec": {"containers": []}}}
     ) == ["template.spec.containers: Required value"]
+
+
+def test_two_containers_of_a_pod_have_two_names() -> None:
+    container = strategies.template()["spec"]["containers"][0]
+    pod = strategies.named("Pod", "v1", spec={"containers": [container, dict(container)]})
+
+    assert strategies.create_errors("pods", pod) == [
+        f'spec.containers[1].name: Duplicate value: "{container["name"]}"'
+    ]
